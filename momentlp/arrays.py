@@ -1,0 +1,175 @@
+"""What comes in from outside: points, vectors and indices, checked once, at the door.
+
+Everything behind this module may rely on finite ``float64``/``float32`` matrices of two dimensions (dense, or CSR where
+the user's data was sparse) and on finite ``float64`` vectors. Each function takes the name of the argument it looks at,
+so that the error can say which one is wrong.
+"""
+
+from __future__ import annotations
+
+from typing import Any, TypeAlias
+
+import numpy as np
+import scipy.sparse as sp
+from numpy.typing import NDArray
+
+from momentlp.errors import DataError
+
+__all__ = ["FloatArray", "IndexArray", "Matrix", "as_indices", "as_points", "as_vector", "is_sparse"]
+
+FloatArray: TypeAlias = NDArray[np.float64]
+IndexArray: TypeAlias = NDArray[np.intp]
+Matrix: TypeAlias = Any  # NDArray[np.floating] or sp.csr_array: scipy's sparse arrays carry no types of their own
+
+
+def is_sparse(matrix: object) -> bool:
+    """Tell a scipy sparse array or matrix from everything else."""
+    return bool(sp.issparse(matrix))
+
+
+def as_points(X: Any, argument: str = "X") -> tuple[Matrix, tuple[str, ...] | None]:
+    """Check a table of points and return it as a matrix with its column names, if it has any.
+
+    Dense data becomes a C-contiguous float array (``float32`` stays as it is), sparse data a ``csr_array`` that keeps
+    exactly the entries it had. A pandas or polars frame gives its column names.
+
+    Raises
+    ------
+    DataError
+        For anything that is not a finite, two-dimensional table of numbers with at least one row and one column.
+
+    Examples
+    --------
+    >>> as_points([[0, 1], [2, 3]])
+    (array([[0., 1.],
+           [2., 3.]]), None)
+    """
+    names = None
+    if is_sparse(X):
+        matrix: Matrix = _sparse_floats(X, argument)
+    else:
+        if hasattr(X, "columns") and hasattr(X, "to_numpy"):
+            names = tuple(str(column) for column in X.columns)
+            X = _frame_values(X, names, argument)
+        matrix = _dense_floats(X, argument)
+    if matrix.ndim != 2:
+        hint = f"; use {argument}.reshape(-1, 1) for one feature" if matrix.ndim == 1 else ""
+        raise DataError(f"{argument} must be a table with one row per point, but it has {matrix.ndim} dimension(s){hint}.")
+    if 0 in matrix.shape:
+        raise DataError(f"{argument} is empty: its shape is {matrix.shape}. Give at least one point and one feature.")
+    _require_finite(matrix, argument, names)
+    return matrix, names
+
+
+def as_vector(values: Any, length: int, argument: str) -> FloatArray:
+    """Check a vector of finite numbers of a known length; a single number stands for all of them."""
+    vector = np.asarray(_dense_floats(values, argument), dtype=np.float64)
+    if vector.ndim == 0:
+        vector = np.full(length, float(vector))
+    if vector.shape != (length,):
+        raise DataError(f"{argument} must hold {length} number(s), one per entry, but its shape is {vector.shape}.")
+    if not np.isfinite(vector).all():
+        first = int(np.flatnonzero(~np.isfinite(vector))[0])
+        raise DataError(f"{argument} must be finite, but entry {first} is {vector[first]}.")
+    return vector
+
+
+def as_indices(labelled: Any, n_points: int, argument: str = "labelled") -> IndexArray:
+    """Turn indices or a boolean mask into sorted-as-given, unique indices of points.
+
+    Raises
+    ------
+    DataError
+        If nothing is selected, an index repeats or falls outside ``0 .. n_points - 1``, or a mask has another length.
+
+    Examples
+    --------
+    >>> as_indices([True, False, True], 3)
+    array([0, 2])
+    """
+    chosen = np.asarray(labelled)
+    if chosen.dtype == bool:
+        if chosen.shape != (n_points,):
+            raise DataError(
+                f"{argument} is a boolean mask of shape {chosen.shape}, but there are {n_points} points: "
+                "give one True or False per point."
+            )
+        chosen = np.flatnonzero(chosen)
+    if chosen.size == 0:
+        raise DataError(f"{argument} selects no point. At least one point of the class must be known.")
+    if chosen.ndim != 1:
+        raise DataError(f"{argument} must be a flat list of indices or a mask, but it has {chosen.ndim} dimension(s).")
+    if not np.issubdtype(chosen.dtype, np.integer):
+        raise DataError(f"{argument} must hold whole-number indices or a boolean mask, not {chosen.dtype} values.")
+    chosen = chosen.astype(np.intp)
+    outside = chosen[(chosen < 0) | (chosen >= n_points)]
+    if outside.size:
+        raise DataError(f"{argument} holds index {outside[0]}, but the points are numbered 0 to {n_points - 1}.")
+    values, counts = np.unique(chosen, return_counts=True)
+    if values.size != chosen.size:
+        raise DataError(
+            f"{argument} holds index {values[counts > 1][0]} more than once. List each point once; "
+            "if it should count more, use weights."
+        )
+    return chosen
+
+
+def _frame_values(frame: Any, names: tuple[str, ...], argument: str) -> Any:
+    repeated = {name for name in names if names.count(name) > 1} if len(set(names)) < len(names) else None
+    if repeated:
+        raise DataError(f"{argument} has more than one column named {min(repeated)!r}: rename them.")
+    values = frame.to_numpy()
+    if values.dtype.kind in "biuf":
+        return values
+    for position, name in enumerate(names):
+        column = values[:, position]
+        try:
+            column.astype(np.float64)
+        except (TypeError, ValueError):
+            raise DataError(
+                f"{argument} has a column {name!r} that is not numeric. Drop it or encode it as numbers first."
+            ) from None
+    return values
+
+
+def _dense_floats(values: Any, argument: str) -> NDArray[np.floating[Any]]:
+    try:
+        array = np.asarray(values)
+    except ValueError as error:
+        raise DataError(f"{argument} is not a rectangular table of numbers: {error}.") from None
+    if array.dtype.kind == "c":
+        raise DataError(f"{argument} holds complex numbers; only real ones have an order to separate.")
+    if array.dtype.kind not in "biufO":
+        raise DataError(f"{argument} holds {array.dtype} values where numbers belong. Convert or encode them first.")
+    kept = array.dtype == np.float32
+    try:
+        floats: NDArray[np.floating[Any]] = np.asarray(array, dtype=np.float32 if kept else np.float64, order="C")
+    except (TypeError, ValueError):
+        raise DataError(f"{argument} holds text or objects where numbers belong. Convert or encode them first.") from None
+    return floats
+
+
+def _sparse_floats(matrix: Any, argument: str) -> Matrix:
+    if matrix.dtype.kind not in "biuf":
+        raise DataError(f"{argument} holds {matrix.dtype} values where real numbers belong.")
+    csr = sp.csr_array(matrix, dtype=np.float32 if matrix.dtype == np.float32 else np.float64)
+    if not csr.has_canonical_format:
+        csr = csr.copy()
+        csr.sum_duplicates()
+    return csr
+
+
+def _require_finite(matrix: Matrix, argument: str, names: tuple[str, ...] | None) -> None:
+    values = matrix.data if is_sparse(matrix) else matrix
+    with np.errstate(over="ignore", invalid="ignore"):
+        if np.isfinite(values.sum(dtype=np.float64)) or np.isfinite(values).all():
+            return
+    if is_sparse(matrix):
+        coordinates = matrix.tocoo()
+        spot = int(np.flatnonzero(~np.isfinite(coordinates.data))[0])
+        row, column, value = coordinates.row[spot], coordinates.col[spot], coordinates.data[spot]
+    else:
+        row, column = np.argwhere(~np.isfinite(matrix))[0]
+        value = matrix[row, column]
+    where = repr(names[column]) if names else column
+    raise DataError(f"{argument} must be finite, but row {row}, column {where} is {value}. Impute or drop it first.")

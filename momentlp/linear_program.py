@@ -1,0 +1,94 @@
+"""The linear program as solvers want it: one sparse matrix by columns, bounds on rows and columns, one cost.
+
+::
+
+    maximise  cost . x    subject to  row_lower <= M x <= row_upper,  col_lower <= x <= col_upper
+
+The first N columns are the memberships and the first m rows the moments, in order, so reading an answer back is a slice.
+
+Sparse features that are centred would make M dense, because every point has ``-alpha`` in it. Then one more variable, the
+size ``n = sum(h)``, carries the centre instead (one more row ties it to h) and M keeps the sparsity of the data::
+
+    (Phi T)^T h + constant n  in  [lower, upper],      sum(h) - n = 0,      n free
+
+The dual of a moment's row is the same in both forms: n is free, so its own column forces the dual of the last row to
+``constant . y``, and what is left for point i is ``w_i - (A y)_i``.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import scipy.sparse as sp
+
+from momentlp.arrays import FloatArray, is_sparse
+from momentlp.errors import CompileError
+from momentlp.moments import MomentBlock
+
+__all__ = ["LinearProgram", "assemble"]
+
+MAX_ENTRIES = np.iinfo(np.int32).max  # HiGHS and GLPK count entries in 32 bits
+
+
+@dataclass(frozen=True, eq=False)
+class LinearProgram:
+    """A maximisation in matrix form; ``matrix`` is a csc_array with 32-bit indices and no stored zeros."""
+
+    matrix: Any
+    cost: FloatArray
+    row_lower: FloatArray
+    row_upper: FloatArray
+    col_lower: FloatArray
+    col_upper: FloatArray
+    n_points: int
+    n_moments: int
+
+    @property
+    def counts(self) -> bool:
+        """Whether the last column is the size ``n`` and the last row ties it to the memberships."""
+        return bool(self.matrix.shape[1] > self.n_points)
+
+
+def assemble(blocks: tuple[MomentBlock, ...], weights: FloatArray, caps: FloatArray) -> LinearProgram:
+    """Write blocks of moments out as one linear program."""
+    counted = [is_sparse(block.features) and bool(block.constant.any()) for block in blocks]
+    n_points, n_moments = weights.size, sum(block.n_moments for block in blocks)
+    size = sum(block.linear_part().nnz if is_sparse(block.features) else n_points * block.n_moments for block in blocks)
+    if size > MAX_ENTRIES:
+        raise CompileError(
+            f"the problem has {size:,} entries, more than the {MAX_ENTRIES:,} that this solver can address. "
+            "Use fewer points or moments."
+        )
+    if len(blocks) == 1 and not is_sparse(blocks[0].features):
+        matrix = _transpose_dense(blocks[0].rows(slice(None)))
+    else:
+        parts = [
+            sp.csc_array(block.linear_part().T) if is_sparse(block.features) else _transpose_dense(block.rows(slice(None)))
+            for block in blocks
+        ]
+        matrix = sp.vstack(parts, format="csc")
+    lower, upper = (np.concatenate([getattr(block, side) for block in blocks]) for side in ("lower", "upper"))
+    col_lower = np.zeros(n_points)
+    if any(counted):
+        centre = np.concatenate(
+            [block.constant if lifted else np.zeros(block.n_moments) for block, lifted in zip(blocks, counted, strict=True)]
+        )
+        matrix = sp.block_array(
+            [[matrix, sp.csc_array(centre[:, None])], [sp.csc_array(np.ones((1, n_points))), sp.csc_array([[-1.0]])]],
+            format="csc",
+        )
+        weights, caps = np.append(weights, 0.0), np.append(caps, np.inf)
+        lower, upper, col_lower = np.append(lower, 0.0), np.append(upper, 0.0), np.append(col_lower, -np.inf)
+    matrix.eliminate_zeros()
+    matrix.indices, matrix.indptr = matrix.indices.astype(np.int32), matrix.indptr.astype(np.int32)
+    return LinearProgram(matrix, weights, lower, upper, col_lower, caps, n_points, n_moments)
+
+
+def _transpose_dense(A: FloatArray) -> Any:
+    """Return A^T by columns. A is stored by rows, so its entries are already in that order."""
+    n_points, n_moments = A.shape
+    indptr = np.arange(0, A.size + 1, n_moments, dtype=np.int32) if n_moments else np.zeros(n_points + 1, np.int32)
+    indices = np.tile(np.arange(n_moments, dtype=np.int32), n_points)
+    return sp.csc_array((A.ravel(), indices, indptr), shape=(n_moments, n_points))

@@ -1,0 +1,241 @@
+"""The problem: what is to be solved, free of specs and of solvers."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from functools import cached_property
+from pathlib import Path
+from typing import Any, Self
+
+import numpy as np
+
+from momentlp.arrays import FloatArray, as_points, as_vector
+from momentlp.errors import DataError
+from momentlp.linear_program import LinearProgram, assemble
+from momentlp.moments import MomentBlock, MomentMatrix
+
+__all__ = ["Problem"]
+
+
+@dataclass(frozen=True, eq=False)
+class Problem:
+    """A linear program over memberships h, one per point.
+
+    ::
+
+        maximise  weights . h    subject to  lower <= A^T h <= upper,   0 <= h <= caps
+
+    Attributes
+    ----------
+    blocks : tuple of MomentBlock
+        The moments, grouped by the features they are made of. Side by side they are A, ``lower``, ``upper``, ``names``.
+    weights : array, shape (N,)
+        What one unit of membership of each point counts in the objective.
+    caps : array, shape (N,)
+        The largest membership each point may have. A point with cap 2 counts like two equal points.
+
+    Examples
+    --------
+    >>> problem = Problem.from_arrays([[-1.0], [1.0], [3.0]], lower=0.0, upper=0.0, names=["x"])
+    >>> problem
+    Problem(3 points, 1 moment: x)
+    >>> problem.A.T @ np.array([1.0, 1.0, 0.0])
+    array([0.])
+    """
+
+    blocks: tuple[MomentBlock, ...]
+    weights: FloatArray
+    caps: FloatArray
+
+    def __post_init__(self) -> None:
+        blocks = tuple(self.blocks)
+        if not blocks:
+            raise DataError("blocks is empty: a problem needs at least one block of moments.")
+        n_points = blocks[0].n_points
+        object.__setattr__(self, "blocks", blocks)
+        object.__setattr__(self, "weights", as_vector(self.weights, n_points, "weights"))
+        object.__setattr__(self, "caps", as_vector(self.caps, n_points, "caps"))
+        if (self.caps < 0).any():
+            raise DataError(f"caps must not be negative, but entry {int(np.argmax(self.caps < 0))} is {self.caps.min()}.")
+        for block in blocks:
+            _check_block(block, n_points)
+        names = self.names
+        if len(set(names)) < len(names):
+            repeated = next(name for name in names if names.count(name) > 1)
+            raise DataError(f"two moments are named {repeated!r}: give every moment a name of its own.")
+
+    @classmethod
+    def from_arrays(
+        cls,
+        A: Any,
+        lower: Any,
+        upper: Any,
+        *,
+        weights: Any = 1.0,
+        caps: Any = 1.0,
+        names: Sequence[str] | None = None,
+    ) -> Self:
+        """Build a problem straight from its matrix.
+
+        Parameters
+        ----------
+        A : array, frame or sparse matrix, shape (N, m)
+            One row per point, one column per moment; the column names of a frame become the moments' names.
+        lower, upper : float or array, shape (m,)
+            Bounds on A^T h; ``-inf`` and ``inf`` leave a side open.
+        weights, caps : float or array, shape (N,)
+        names : sequence of str, optional
+        """
+        matrix, columns = as_points(A, "A")
+        n_points, n_moments = matrix.shape
+        if names is None:
+            names = columns or [f"a{moment}" for moment in range(n_moments)]
+        if len(names) != n_moments:
+            raise DataError(f"names holds {len(names)} name(s), but A has {n_moments} column(s).")
+        block = MomentBlock(
+            features=matrix,
+            origin=np.zeros(n_moments),
+            transform=None,
+            shift=np.zeros(n_moments),
+            lower=_as_bound(lower, n_moments, "lower"),
+            upper=_as_bound(upper, n_moments, "upper"),
+            names=tuple(str(name) for name in names),
+        )
+        vectors = {key: as_vector(value, n_points, key) for key, value in (("weights", weights), ("caps", caps))}
+        return cls((block,), **vectors)
+
+    @property
+    def n_points(self) -> int:
+        """N, the number of points."""
+        return self.blocks[0].n_points
+
+    @property
+    def n_moments(self) -> int:
+        """m, the number of moments."""
+        return sum(block.n_moments for block in self.blocks)
+
+    @cached_property
+    def A(self) -> MomentMatrix:  # noqa: N802  the name of the paper
+        """The moment matrix, N x m, as an operator: ``A @ y``, ``A.T @ h``, ``A.toarray()``."""
+        return MomentMatrix(self.blocks)
+
+    @cached_property
+    def lower(self) -> FloatArray:
+        """L, shape (m,)."""
+        return np.concatenate([block.lower for block in self.blocks])
+
+    @cached_property
+    def upper(self) -> FloatArray:
+        """U, shape (m,)."""
+        return np.concatenate([block.upper for block in self.blocks])
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """A name for every moment."""
+        return tuple(name for block in self.blocks for name in block.names)
+
+    @cached_property
+    def scale(self) -> FloatArray:
+        """The largest absolute entry of every moment; 1 for a moment that is zero throughout.
+
+        Residuals are measured in these units, so that neither answers nor proofs depend on the units of the data.
+        """
+        largest = self.A.scale()
+        if not np.isfinite(largest).all():
+            name = self.names[int(np.argmax(~np.isfinite(largest)))]
+            raise DataError(f"moment {name!r} overflows: its values are too far apart. Rescale that feature.")
+        return np.where(largest > 0, largest, 1.0)
+
+    @property
+    def zero_is_feasible(self) -> bool:
+        """Whether the empty set meets every bound, as it does unless some constraint asks for a least size."""
+        return bool((self.lower <= 0).all() and (self.upper >= 0).all())
+
+    def scaled(self, factors: FloatArray) -> Self:
+        """Multiply every moment by a factor of its own; memberships and optimum stay, multipliers are divided by it."""
+        cuts = np.cumsum([block.n_moments for block in self.blocks])[:-1]
+        parts = np.split(factors, cuts)
+        return replace(self, blocks=tuple(b.scaled(part) for b, part in zip(self.blocks, parts, strict=True)))
+
+    def with_block(self, block: MomentBlock) -> Self:
+        """Return the problem with more moments."""
+        return replace(self, blocks=(*self.blocks, block))
+
+    def linear_program(self) -> LinearProgram:
+        """Write the problem out in the form solvers want."""
+        return assemble(self.blocks, self.weights, self.caps)
+
+    def save(self, path: str | Path) -> None:
+        """Write everything to one ``.npz`` file of plain arrays, in one step: an interrupted save leaves no half file."""
+        from momentlp.archive import save_problem
+
+        save_problem(self, Path(path))
+
+    @classmethod
+    def load(cls, path: str | Path) -> Problem:
+        """Read a problem that :meth:`save` wrote. Files that hold pickles or are cut short are refused."""
+        from momentlp.archive import load_problem
+
+        return load_problem(Path(path))
+
+    def to_mps(self, path: str | Path) -> None:
+        """Write a free-format MPS file for any other solver (a minimisation of minus the size: MPS knows no other)."""
+        from momentlp.mps import write_mps
+
+        write_mps(self, Path(path))
+
+    def to_pyomo(self) -> Any:
+        """Return a Pyomo ``ConcreteModel`` with components ``membership``, ``moments`` and ``size``, free to extend."""
+        from momentlp.registry import modeller
+
+        return modeller().to_model(self)
+
+    @classmethod
+    def from_pyomo(cls, model: Any) -> Problem:
+        """Take a linear Pyomo model back to matrix form: its variables become points, its constraints moments."""
+        from momentlp.registry import modeller
+
+        problem: Problem = modeller().to_problem(model)
+        return problem
+
+    def __repr__(self) -> str:
+        points = f"{self.n_points} point{'s' if self.n_points != 1 else ''}"
+        names = self.names
+        shown = ", ".join(names[:4]) + (", ..." if len(names) > 4 else "")
+        return f"Problem({points}, {len(names)} moment{'s' if len(names) != 1 else ''}: {shown})"
+
+
+def _as_bound(values: Any, length: int, argument: str) -> FloatArray:
+    bound = np.asarray(values)
+    if bound.dtype.kind not in "biuf":
+        raise DataError(f"{argument} must hold numbers (or infinities), not {bound.dtype} values.")
+    if bound.shape not in ((), (length,)):
+        raise DataError(f"{argument} must hold {length} number(s), one per moment, but its shape is {bound.shape}.")
+    return np.array(np.broadcast_to(bound, length), dtype=np.float64)
+
+
+def _check_block(block: MomentBlock, n_points: int) -> None:
+    name = block.names[0] if block.names else "?"
+    if block.n_points != n_points:
+        raise DataError(f"the block of moment {name!r} has {block.n_points} points, but the first one has {n_points}.")
+    width = block.origin.size
+    shapes = [(block.features.shape[1], width, "features"), (block.shift.size, block.n_moments, "shift")]
+    shapes += [(block.lower.size, block.n_moments, "lower"), (block.upper.size, block.n_moments, "upper")]
+    if block.transform is None:
+        shapes.append((width, block.n_moments, "origin"))
+    elif block.transform.shape != (width, block.n_moments):
+        raise DataError(f"transform of moment {name!r} has shape {block.transform.shape}, not {(width, block.n_moments)}.")
+    for got, expected, field in shapes:
+        if got != expected:
+            raise DataError(f"{field} of the block of moment {name!r} has length {got} where {expected} is expected.")
+    if not (np.isfinite(block.origin).all() and np.isfinite(block.shift).all()):
+        raise DataError(f"origin and shift of the block of moment {name!r} must be finite.")
+    lower, upper = block.lower, block.upper
+    wrong = ~(lower <= upper) | (lower == np.inf) | (upper == -np.inf)
+    if wrong.any():
+        at = int(np.argmax(wrong))
+        raise DataError(
+            f"lower and upper of moment {block.names[at]!r} are {lower[at]} and {upper[at]}: "
+            "lower must not exceed upper, and neither may be NaN."
+        )
