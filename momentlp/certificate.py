@@ -1,0 +1,134 @@
+r"""The proof that an answer is right, computed from the problem and (h, y) alone.
+
+For every feasible h and *every* y (with ``y_j >= 0`` where ``L_j = -inf`` and ``y_j <= 0`` where ``U_j = inf``), with
+scores ``s = w - A y``::
+
+    w . h  <=  sum_i u_i max(0, s_i)  +  sum_j ( U_j max(y_j, 0) + L_j min(y_j, 0) )  =  bound(y)
+
+The difference of the two sides is a sum of terms, one per point and one per moment, none of them negative::
+
+    u_i max(0, s_i) - s_i h_i        and        U_j max(y_j, 0) + L_j min(y_j, 0) - y_j (A^T h)_j
+
+so a gap of zero says both that h is optimal and that ``h_i = u_i`` where ``s_i > 0`` and ``h_i = 0`` where ``s_i < 0``: y is
+the hyperplane of the theorem. Two products with A check it all; no solver has to be trusted.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Self
+
+import numpy as np
+
+from momentlp.arrays import FloatArray, as_vector
+from momentlp.problem import Problem
+
+__all__ = ["Certificate", "dual_bound", "farkas_value"]
+
+FRACTION = 1e-7  # closer than this to a bound, a membership counts as being there
+
+
+@dataclass(frozen=True)
+class Certificate:
+    """How far a pair (h, y) is from proving itself optimal. Build one with :meth:`of`.
+
+    Attributes
+    ----------
+    objective : float
+        ``w . h``.
+    bound : float
+        No feasible set weighs more than this; infinite if a multiplier has a sign it may not have.
+    primal_residual : float
+        Largest violation of a bound: of a moment, in units of its largest entry; of a membership, in units of its cap
+        (or 1, whichever is larger).
+    dual_residual : float
+        Largest multiplier, in the same units, on a side where the moment has no bound.
+    gap : float
+        ``(bound - objective) / max(1, |bound|)``. Below zero only as far as h violates a bound.
+    complementarity : float
+        The largest single term of the gap, on the same scale.
+    fractional : int
+        Points whose membership is strictly between 0 and its cap: they lie on the hyperplane.
+    active : int
+        Moments with a multiplier that is not zero.
+
+    Examples
+    --------
+    >>> problem = Problem.from_arrays([[-1.0], [1.0], [3.0]], lower=0.0, upper=0.0)
+    >>> proof = Certificate.of(problem, membership=[1.0, 1.0, 0.0], multipliers=[0.5])
+    >>> proof.objective, proof.bound, proof.holds()
+    (2.0, 2.0, True)
+    """
+
+    objective: float
+    bound: float
+    primal_residual: float
+    dual_residual: float
+    gap: float
+    complementarity: float
+    fractional: int
+    active: int
+
+    @classmethod
+    def of(cls, problem: Problem, membership: object, multipliers: object) -> Self:
+        """Compute the certificate of (h, y) for a problem."""
+        h = as_vector(membership, problem.n_points, "membership")
+        y = as_vector(multipliers, problem.n_moments, "multipliers")
+        caps, scale = problem.caps, problem.scale
+        activity = problem.A.T @ h
+        scores = problem.weights - problem.A @ y
+        row_terms, wrong_side = _row_bounds(problem, y)
+        point_terms = caps * np.maximum(scores, 0.0)
+        objective = float(problem.weights @ h)
+        bound = float(point_terms.sum() + row_terms.sum())
+
+        over = np.maximum(activity - problem.upper, problem.lower - activity) / scale
+        out = np.maximum(h - caps, -h) / np.maximum(caps, 1.0)
+        unit = max(1.0, abs(bound)) if np.isfinite(bound) else 1.0
+        terms = max(
+            float(np.max(point_terms - scores * h)), float(np.max(row_terms - y * activity, where=~wrong_side, initial=0.0))
+        )
+        inside = (h > FRACTION * caps) & (h < (1 - FRACTION) * caps)
+        return cls(
+            objective=objective,
+            bound=bound,
+            primal_residual=float(max(0.0, over.max(), out.max())),
+            dual_residual=float(np.max(np.abs(y) * scale, where=wrong_side, initial=0.0)),
+            gap=(bound - objective) / unit,
+            complementarity=terms / unit,
+            fractional=int(inside.sum()),
+            active=int(np.count_nonzero(y)),
+        )
+
+    def holds(self, tol: float = 1e-7) -> bool:
+        """Whether (h, y) proves itself optimal: residuals and gap all within ``tol``."""
+        return bool(self.error <= tol)
+
+    @property
+    def error(self) -> float:
+        """The largest of residuals and gap: the tolerance from which the certificate holds."""
+        worst = max(self.primal_residual, self.dual_residual, abs(self.gap))
+        return worst if np.isfinite(worst) else float("inf")
+
+
+def dual_bound(problem: Problem, y: FloatArray) -> float:
+    """Return ``bound(y)``, an upper bound on the weight of every feasible set."""
+    terms, _ = _row_bounds(problem, y)
+    return float((problem.caps * np.maximum(problem.weights - problem.A @ y, 0.0)).sum() + terms.sum())
+
+
+def farkas_value(problem: Problem, y: FloatArray) -> float:
+    """Return the bound of the same problem with all weights zero.
+
+    Every feasible h has ``0 . h = 0`` below it. A value under zero therefore proves that no h is feasible.
+    """
+    terms, _ = _row_bounds(problem, y)
+    return float((problem.caps * np.maximum(-(problem.A @ y), 0.0)).sum() + terms.sum())
+
+
+def _row_bounds(problem: Problem, y: FloatArray) -> tuple[FloatArray, np.ndarray[tuple[int], np.dtype[np.bool_]]]:
+    """Return ``U max(y, 0) + L min(y, 0)`` per moment, and where y points at a side that has no bound."""
+    facing = np.where(y > 0, problem.upper, problem.lower)
+    wrong = (y != 0) & np.isinf(facing)
+    terms = np.where(wrong, np.inf, np.where(y == 0, 0.0, y) * np.where(np.isinf(facing), 0.0, facing))
+    return terms, wrong

@@ -1,0 +1,58 @@
+"""Proving that no membership meets all bounds.
+
+The elastic problem lets every moment miss its bound at a price of one per unit of its scale::
+
+    maximise  -sum(p + q)   subject to  lower <= A^T h + scale (p - q) <= upper,   0 <= h <= caps,   0 <= p, q <= big
+
+It always has a solution, so any backend can solve it and the ordinary certificate can check it. If its optimum is below
+zero its multipliers y satisfy ``farkas_value(problem, y) < 0``, which is the proof.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+import scipy.sparse as sp
+
+from momentlp.arrays import FloatArray, is_sparse
+from momentlp.certificate import farkas_value
+from momentlp.moments import MomentBlock
+from momentlp.problem import Problem
+
+__all__ = ["elastic", "proves_infeasible"]
+
+
+def elastic(problem: Problem) -> Problem:
+    """Return the elastic problem: the same points with weight 0, then two more "points" per moment, p and q."""
+    m, scale = problem.n_moments, problem.scale
+    slack = sp.vstack([sp.diags_array(scale), -sp.diags_array(scale)], format="csr")
+    finite = np.maximum(*(np.where(np.isfinite(b), np.abs(b), 0.0) for b in (problem.lower, problem.upper)))
+    room = problem.caps.sum() + finite / scale + 1.0
+    weights = np.concatenate([np.zeros(problem.n_points), -np.ones(2 * m)])
+    caps = np.concatenate([problem.caps, room, room])
+    if not any(is_sparse(block.features) for block in problem.blocks):
+        A = np.vstack([problem.A.toarray(), slack.toarray()])
+        return Problem.from_arrays(A, problem.lower, problem.upper, weights=weights, caps=caps, names=problem.names)
+    # The constant part of A belongs to the points alone: it hangs on a feature that is 1 for them and 0 for p and q.
+    linear = sp.hstack([sp.csr_array(block.linear_part()) for block in problem.blocks], format="csr")
+    constant = np.concatenate([block.constant for block in problem.blocks])
+    ones = sp.csr_array(np.ones((problem.n_points, 1)))
+    features = sp.block_array([[linear, ones], [slack, None]], format="csr")
+    block = MomentBlock(
+        features=features,
+        origin=np.zeros(m + 1),
+        transform=sp.csc_array(sp.vstack([sp.eye_array(m), sp.csr_array(constant[None, :])])),
+        shift=np.zeros(m),
+        lower=problem.lower,
+        upper=problem.upper,
+        names=problem.names,
+    )
+    return Problem((block,), weights, caps)
+
+
+def proves_infeasible(problem: Problem, y: FloatArray, tol: float) -> bool:
+    """Check a Farkas proof by arithmetic of our own, with room for rounding."""
+    facing = np.where(y > 0, problem.upper, problem.lower)
+    if np.isinf(facing[y != 0]).any():
+        return False
+    unit = max(1.0, float(np.abs(facing[y != 0] * y[y != 0]).sum()))
+    return farkas_value(problem, y) < -tol * unit

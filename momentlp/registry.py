@@ -1,0 +1,122 @@
+"""Which backends there are. They are found by entry point and loaded only when asked for."""
+
+from __future__ import annotations
+
+import difflib
+from dataclasses import dataclass
+from importlib.metadata import EntryPoint, entry_points
+from typing import Any
+
+from momentlp.backend import Backend
+from momentlp.errors import BackendNotFoundError, BackendUnavailableError, SolverError
+
+__all__ = ["BackendInfo", "available_version", "backends", "get_backend", "modeller"]
+
+GROUP = "momentlp.backends"
+AUTO = "auto"
+MODELLER = "pyomo"
+
+
+@dataclass(frozen=True)
+class BackendInfo:
+    """A line about one backend: whether it can be used here and, if not, why."""
+
+    name: str
+    engine: str
+    version: str | None
+    available: bool
+    reason: str
+    capabilities: tuple[str, ...]
+
+
+def backends() -> list[BackendInfo]:
+    """List every registered backend, by name, without failing for one that cannot be used.
+
+    Examples
+    --------
+    >>> [info.name for info in backends() if info.available and info.engine == "HiGHS"]
+    ['highs', 'pyomo', 'scipy']
+    """
+    return [_describe(name) for name in sorted(_registered())]
+
+
+def get_backend(backend: str | Backend) -> Backend:
+    """Return a backend that is ready to run.
+
+    ``"auto"`` is HiGHS, always: it is fast on every size this package handles and a required dependency, so the choice
+    depends neither on what else is installed nor on the order of installation. There is no fallback to another solver.
+
+    Raises
+    ------
+    BackendNotFoundError
+        If no backend has that name.
+    BackendUnavailableError
+        If the solver behind it is not installed or does not load.
+    """
+    if isinstance(backend, str):
+        backend = _load("highs" if backend == AUTO else backend)()
+    if not isinstance(backend, Backend):
+        raise BackendNotFoundError(
+            f"backend must be a name or an instance of Backend, not {backend!r}; "
+            "give the class its options, or none, to make an instance."
+        )
+    available_version(type(backend))
+    return backend
+
+
+def modeller() -> Any:
+    """Return the backend that translates between problems and Pyomo models."""
+    return get_backend(MODELLER)
+
+
+def available_version(cls: type[Backend]) -> str:
+    """Return the version of the solver behind a backend, or say why it cannot be used."""
+    try:
+        return cls.version()
+    except ModuleNotFoundError as error:
+        if error.name != cls.package:
+            raise BackendUnavailableError(
+                f"backend {cls.name!r}: {cls.package} is installed but lacks {error.name}."
+            ) from error
+        source = f"'momentlp[{cls.extra}]'" if cls.extra else cls.package
+        raise BackendUnavailableError(
+            f"backend {cls.name!r} needs {cls.package}, which is not installed: run pip install {source}."
+        ) from None
+    except ImportError as error:
+        raise BackendUnavailableError(
+            f"backend {cls.name!r}: {cls.package} is installed but does not load ({error}). Reinstall it."
+        ) from error
+
+
+def _registered() -> dict[str, EntryPoint]:
+    return {point.name: point for point in entry_points(group=GROUP)}
+
+
+def _load(name: str) -> type[Backend]:
+    points = _registered()
+    if name not in points:
+        close = difflib.get_close_matches(name, points, n=1)
+        hint = f" Did you mean {close[0]!r}?" if close else ""
+        raise BackendNotFoundError(f"there is no backend {name!r}.{hint} Known: auto, {', '.join(sorted(points))}.")
+    try:
+        cls = points[name].load()
+    except Exception as error:
+        raise SolverError(
+            f"backend {name!r} ({points[name].value}) cannot be loaded: {type(error).__name__}: {error}. "
+            "This is a fault of that backend: reinstall or report it."
+        ) from error
+    if not (isinstance(cls, type) and issubclass(cls, Backend)):
+        raise SolverError(f"backend {name!r} ({points[name].value}) is not a subclass of momentlp.Backend.")
+    return cls
+
+
+def _describe(name: str) -> BackendInfo:
+    try:
+        cls = _load(name)
+    except SolverError as error:
+        return BackendInfo(name, "?", None, False, str(error), ())
+    capabilities = tuple(sorted(capability.value for capability in cls.capabilities))
+    try:
+        return BackendInfo(name, cls.engine, available_version(cls), True, "", capabilities)
+    except BackendUnavailableError as error:
+        return BackendInfo(name, cls.engine, None, False, str(error), capabilities)

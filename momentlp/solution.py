@@ -1,0 +1,135 @@
+"""The answer to a problem, with its proof."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from enum import Enum
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+
+from momentlp.arrays import FloatArray
+from momentlp.certificate import Certificate
+from momentlp.problem import Problem
+from momentlp.separator import Separator
+
+__all__ = ["Solution", "Status"]
+
+
+class Status(Enum):
+    """What an answer is. One meaning for all backends."""
+
+    OPTIMAL = "optimal"
+    """The certificate holds: no feasible set weighs more."""
+
+    EMPTY = "empty"
+    """The certificate proves that no set of the points has this mean: the optimum is zero, or, where a tolerance lets a
+    sliver in, less than one whole point. ``direction`` separates the mean from every point."""
+
+    LIMIT = "limit"
+    """A limit was reached first. ``membership`` is the point held and ``bound`` a true bound on the optimum."""
+
+    INFEASIBLE = "infeasible"
+    """No h meets all bounds; ``multipliers`` are the Farkas proof of it, checked."""
+
+    FAILED = "failed"
+    """The solver gave nothing that could be proved; ``message`` has its words."""
+
+
+@dataclass(frozen=True, eq=False)
+class Solution:
+    """What ``solve`` returns.
+
+    Attributes
+    ----------
+    problem : Problem
+    status : Status
+    membership : array, shape (N,)
+        h: 1 for points in the class, 0 for points outside, between only on the hyperplane.
+    multipliers : array, shape (m,)
+        y: how the optimum changes with each moment's active bound.
+    objective : float
+        ``weights . membership``.
+    bound : float
+        No feasible set weighs more. Never below ``objective``.
+    certificate : Certificate
+        Computed from ``membership`` and ``multipliers`` alone.
+    backend, engine, version : str
+        Who solved it.
+    message : str
+        The solver's own words, and what was found wrong with its answer, if anything was.
+    iterations : int or None
+    seconds : mapping of str to float
+        Wall-clock time of ``scale``, ``run`` (the backend) and ``certify``.
+    repaired : bool
+        Whether the solver's answer was polished before it was certified.
+    """
+
+    problem: Problem = field(repr=False)
+    status: Status
+    membership: FloatArray
+    multipliers: FloatArray
+    certificate: Certificate
+    backend: str
+    engine: str
+    version: str
+    message: str
+    iterations: int | None
+    seconds: Mapping[str, float]
+    repaired: bool = False
+
+    @property
+    def objective(self) -> float:
+        """The weight of the set found."""
+        return self.certificate.objective
+
+    @property
+    def bound(self) -> float:
+        """A weight that no feasible set exceeds."""
+        return max(self.certificate.bound, self.certificate.objective)
+
+    @cached_property
+    def separator(self) -> Separator:
+        """The hyperplane of the class, callable on new points."""
+        return Separator.of(self.problem, self.multipliers)
+
+    @cached_property
+    def scores(self) -> FloatArray:
+        """``s = w - A y`` of every point of the problem: above zero where the point is in, below where it is out."""
+        return np.asarray(self.problem.weights - self.problem.A @ self.multipliers, dtype=np.float64)
+
+    @property
+    def direction(self) -> FloatArray:
+        """A unit vector in feature space along which every point lies beyond the mean; for an EMPTY answer its proof."""
+        towards = -self.separator.normal
+        length = float(np.linalg.norm(towards))
+        return towards / length if length > 0 else towards
+
+    def summary(self) -> dict[str, Any]:
+        """Return the figures of this answer as a flat record of plain values."""
+        proof = self.certificate
+        return {
+            "backend": self.backend,
+            "engine": self.engine,
+            "version": self.version,
+            "status": self.status.value,
+            "objective": self.objective,
+            "bound": self.bound,
+            "gap": proof.gap,
+            "primal_residual": proof.primal_residual,
+            "dual_residual": proof.dual_residual,
+            "fractional": proof.fractional,
+            "active_moments": proof.active,
+            "iterations": self.iterations,
+            "seconds": sum(self.seconds.values()),
+            "repaired": self.repaired,
+            "message": self.message,
+        }
+
+    def __repr__(self) -> str:
+        return (
+            f"Solution({self.status.name}, objective={self.objective:.6g}, bound={self.bound:.6g}, "
+            f"gap={self.certificate.gap:.1e}, backend={self.backend!r})"
+        )

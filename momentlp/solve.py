@@ -1,0 +1,272 @@
+"""From a problem to an answer that proves itself."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, replace
+from typing import Any, TextIO
+
+import numpy as np
+
+from momentlp.arrays import FloatArray
+from momentlp.backend import Answer, Backend, Options, Outcome, Progress
+from momentlp.certificate import Certificate, dual_bound
+from momentlp.errors import MomentLPError, OptionError, SolverError
+from momentlp.infeasibility import elastic, proves_infeasible
+from momentlp.problem import Problem
+from momentlp.refine import admissible, refine
+from momentlp.registry import available_version, get_backend, modeller
+from momentlp.solution import Solution, Status
+
+__all__ = ["solve"]
+
+Pair = tuple[FloatArray, FloatArray]
+
+
+def solve(
+    problem: Problem | Any,
+    backend: str | Backend = "auto",
+    *,
+    tol: float = 1e-7,
+    time_limit: float | None = None,
+    iteration_limit: int | None = None,
+    feasibility_tolerance: float | None = None,
+    threads: int | None = None,
+    verbose: bool = False,
+    log: Callable[[str], Any] | TextIO | None = None,
+    progress: Callable[[Progress], Any] | None = None,
+    options: Mapping[str, Any] | None = None,
+) -> Solution:
+    """Solve a problem and check the answer before returning it.
+
+    The moments are scaled to a common size (by powers of two, so that nothing is rounded), the backend solves, and the
+    certificate is computed from the unscaled (h, y). Only that decides the status: see :class:`~momentlp.Status`.
+
+    Parameters
+    ----------
+    problem : Problem or Pyomo model
+        A model, such as one from ``problem.to_pyomo()`` with a constraint added, is taken back to matrix form; the
+        values found are loaded into its variables.
+    backend : str or Backend
+        A name (see :func:`momentlp.backends`), an instance, or ``"auto"``, which is ``"highs"``.
+    tol : float
+        The certificate must hold within this for the answer to be OPTIMAL.
+    time_limit, iteration_limit, feasibility_tolerance, threads, verbose, log, progress
+        See :class:`~momentlp.backend.Options`; ``log`` may also be a text stream. One that the backend cannot honour is
+        an error.
+    options : mapping, optional
+        Options in the solver's own words, over those of the backend instance.
+
+    Raises
+    ------
+    BackendNotFoundError, BackendUnavailableError
+        If the backend does not exist or cannot be used here. Nothing else is tried in its place.
+    OptionError
+        If the solver refuses an option.
+    SolverError
+        If the backend raises or breaks its contract.
+
+    Examples
+    --------
+    >>> import momentlp as mlp
+    >>> problem = mlp.Spec().compile([[0.0], [1.0], [2.0], [9.0]], mean=[1.0])
+    >>> solution = mlp.solve(problem)
+    >>> solution.status.name, solution.objective, solution.membership.round(9).tolist()
+    ('OPTIMAL', 3.0, [1.0, 1.0, 1.0, 0.0])
+    """
+    if not tol > 0:
+        raise OptionError(f"tol must be a number greater than 0, not {tol!r}.")
+    asked = Options(
+        time_limit=time_limit,
+        iteration_limit=iteration_limit,
+        feasibility_tolerance=feasibility_tolerance,
+        threads=threads,
+        verbose=verbose,
+        log=log if log is None or callable(log) else log.write,
+        progress=progress,
+        native=options or {},
+    )
+    solver = get_backend(backend)
+    asked = replace(asked, native={**solver.native, **asked.native})
+    for capability in sorted(asked.asked() - solver.capabilities, key=lambda capability: capability.value):
+        raise OptionError(
+            f"backend {solver.name!r} cannot honour {capability.value}: leave it out, or choose a backend that lists it "
+            "in momentlp.backends()."
+        )
+    if isinstance(problem, Problem):
+        return _solve(problem, solver, asked, tol)
+    model = problem
+    solution = _solve(Problem.from_pyomo(model), solver, asked, tol)
+    modeller().load_values(model, solution)
+    return solution
+
+
+@dataclass(frozen=True)
+class _Attempt:
+    """One call of the backend, read and judged."""
+
+    answer: Answer
+    pair: Pair
+    certificate: Certificate
+    repaired: bool
+    status: Status
+    message: str
+
+
+def _solve(problem: Problem, solver: Backend, options: Options, tol: float) -> Solution:
+    clock = _Clock()
+    attempt = _attempt(problem, solver, options, tol, clock)
+    status, message, pair, certificate = attempt.status, attempt.message, attempt.pair, attempt.certificate
+    if status is Status.INFEASIBLE:
+        status, message, pair = _prove_infeasible(problem, solver, options, tol, attempt)
+    if status is Status.LIMIT:
+        pair = _best_held(problem, pair, certificate, tol)
+    if pair is not attempt.pair:
+        certificate = Certificate.of(problem, *pair)
+    clock.lap("certify")
+    return Solution(
+        problem=problem,
+        status=status,
+        membership=pair[0],
+        multipliers=pair[1],
+        certificate=certificate,
+        backend=solver.name,
+        engine=attempt.answer.engine or solver.engine,
+        version=available_version(type(solver)),
+        message=message,
+        iterations=attempt.answer.iterations,
+        seconds=clock.laps,
+        repaired=attempt.repaired,
+    )
+
+
+def _attempt(problem: Problem, solver: Backend, options: Options, tol: float, clock: _Clock) -> _Attempt:
+    """Scale, run, unscale, certify; polish where the solver stopped just short of what is asked."""
+    factors = np.exp2(-np.frexp(problem.scale)[1].astype(np.float64))
+    scaled = problem.scaled(factors)
+    clock.lap("scale")
+    answer = _run(solver, scaled, options)
+    clock.lap("run")
+    pair = _read(problem, answer, factors)
+    certificate = Certificate.of(problem, *pair)
+    repaired = False
+    if answer.outcome is Outcome.OPTIMAL and not certificate.holds(tol):
+        polished = refine(problem, *pair)
+        repaired = polished[0] is not pair[0] or polished[1] is not pair[1]
+        if repaired:
+            pair, certificate = polished, Certificate.of(problem, *polished)
+    return _Attempt(answer, pair, certificate, repaired, *_judge(problem, answer, certificate, tol))
+
+
+def _run(solver: Backend, scaled: Problem, options: Options) -> Answer:
+    """Call the backend, and turn whatever it raises of its own into a SolverError."""
+    try:
+        answer = solver.run(scaled, options)
+    except MomentLPError:
+        raise
+    except MemoryError:
+        raise
+    except Exception as error:
+        raise SolverError(
+            f"backend {solver.name!r} failed with {type(error).__name__}: {error}. This is a bug in the solver or in its "
+            "backend; save the problem with problem.save(path) and report it, or try another backend."
+        ) from error
+    if not isinstance(answer, Answer):
+        raise SolverError(f"backend {solver.name!r} returned {type(answer).__name__} where an Answer belongs.")
+    for field, length in (("membership", scaled.n_points), ("multipliers", scaled.n_moments)):
+        values = getattr(answer, field)
+        if values is not None and np.shape(values) != (length,):
+            raise SolverError(f"backend {solver.name!r} returned {field} of shape {np.shape(values)}, not ({length},).")
+    return answer
+
+
+def _read(problem: Problem, answer: Answer, factors: FloatArray) -> Pair:
+    """Undo the scaling, and project onto what is allowed: 0 <= h <= caps, no multiplier on an open side.
+
+    The projections only remove violations that solvers leave within their tolerance. Whatever is not a number becomes
+    zero: the certificate then shows that nothing was proved.
+    """
+    h = np.zeros(problem.n_points) if answer.membership is None else np.asarray(answer.membership, dtype=np.float64)
+    y = np.zeros(problem.n_moments) if answer.multipliers is None else np.asarray(answer.multipliers, dtype=np.float64)
+    h = np.clip(np.nan_to_num(h, nan=0.0), 0.0, problem.caps)
+    y = np.nan_to_num(y * factors, nan=0.0, posinf=0.0, neginf=0.0)
+    return h, admissible(problem, y)
+
+
+def _judge(problem: Problem, answer: Answer, certificate: Certificate, tol: float) -> tuple[Status, str]:
+    """Say what the pair proves; the solver's own opinion matters only where it proves nothing."""
+    if certificate.primal_residual <= tol and _shows_empty(problem, certificate.bound):
+        return Status.EMPTY, answer.message
+    if certificate.holds(tol):
+        return Status.OPTIMAL, answer.message
+    if answer.outcome is Outcome.LIMIT:
+        return Status.LIMIT, answer.message
+    if answer.outcome is Outcome.INFEASIBLE and not problem.zero_is_feasible:
+        return Status.INFEASIBLE, answer.message
+    if answer.outcome is Outcome.INFEASIBLE:
+        return Status.FAILED, f"{answer.message} (but the empty set is feasible: the solver is wrong)"
+    if answer.outcome is Outcome.OPTIMAL:
+        return Status.FAILED, (
+            f"{answer.message} (but the certificate does not hold at {tol:g}: primal residual "
+            f"{certificate.primal_residual:.1e}, dual residual {certificate.dual_residual:.1e}, gap {certificate.gap:.1e}; "
+            "try a smaller feasibility_tolerance, another backend, or accept it with a larger tol)"
+        )
+    return Status.FAILED, answer.message
+
+
+def _shows_empty(problem: Problem, bound: float) -> bool:
+    """Whether a bound on the optimum proves that no set of the points has the mean.
+
+    If some h > 0 met the mean exactly, so would its multiples, up to the one where a point reaches its cap, and that one
+    weighs at least the lightest full point. A smaller bound rules it out. (The multipliers then satisfy ``A y > 0`` at
+    every point: they separate the mean from all of them.)
+    """
+    if not problem.zero_is_feasible:
+        return False
+    usable = problem.caps > 0
+    full = problem.weights[usable] * problem.caps[usable]
+    lightest = float(full.min()) if full.size and full.min() > 0 else 0.0
+    return bound < max((1 - 1e-6) * lightest, 1e-9)
+
+
+def _best_held(problem: Problem, pair: Pair, certificate: Certificate, tol: float) -> Pair:
+    """Turn what a solver held when it was stopped into a feasible h and the better of two bounds.
+
+    A dual simplex holds points that violate the moments until it ends. If the empty set is feasible, so is every point on
+    the way to it from where the last bound is met.
+    """
+    h, y = pair
+    if certificate.primal_residual > tol and problem.zero_is_feasible:
+        activity = problem.A.T @ h
+        with np.errstate(divide="ignore", invalid="ignore"):
+            room = np.where(activity > problem.upper, problem.upper / activity, 1.0)
+            room = np.minimum(room, np.where(activity < problem.lower, problem.lower / activity, 1.0))
+        h = h * float(room.min())
+    nothing = np.zeros_like(y)
+    return h, (y if certificate.bound <= dual_bound(problem, nothing) else nothing)
+
+
+def _prove_infeasible(
+    problem: Problem, solver: Backend, options: Options, tol: float, attempt: _Attempt
+) -> tuple[Status, str, Pair]:
+    relaxed = _attempt(elastic(problem), solver, options, tol, _Clock())
+    h, y = relaxed.pair
+    if proves_infeasible(problem, y, 1e-9):
+        return Status.INFEASIBLE, attempt.message, (h[: problem.n_points], y)
+    if relaxed.status is Status.LIMIT:
+        return Status.LIMIT, f"{attempt.message} (a limit was reached before that could be proved)", attempt.pair
+    return Status.FAILED, f"{attempt.message} (but no proof of that was found)", attempt.pair
+
+
+class _Clock:
+    """Seconds between laps, by name."""
+
+    def __init__(self) -> None:
+        self.laps: dict[str, float] = {}
+        self._last = time.perf_counter()
+
+    def lap(self, name: str) -> None:
+        now = time.perf_counter()
+        self.laps[name] = now - self._last
+        self._last = now
