@@ -1,0 +1,188 @@
+"""Between problems and Pyomo models, both ways."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import Any
+
+import numpy as np
+import pyomo.environ as pyo
+import scipy.sparse as sp
+from pyomo.core.expr.numeric_expr import LinearExpression
+from pyomo.repn import generate_standard_repn
+
+from momentlp.errors import ModelError
+from momentlp.problem import Problem
+from momentlp.solution import Solution
+
+__all__ = ["load_values", "to_model", "to_problem"]
+
+
+def to_model(problem: Problem) -> Any:
+    """Write a problem as a ConcreteModel.
+
+    ``membership[i]`` is the membership of point i, ``moments[name]`` the row of each moment and ``size`` the objective.
+    Sparse features that are centred bring in ``count``, the sum of all memberships, and ``counting``, the row that makes it
+    so: the class mean then multiplies one variable instead of all.
+    """
+    program = problem.linear_program()
+    by_row = program.matrix.tocsr()
+    model = pyo.ConcreteModel(name="momentlp")
+    model.points = pyo.RangeSet(0, program.n_points - 1)
+    caps = problem.caps.tolist()
+    model.membership = pyo.Var(model.points, bounds=lambda _, point: (0.0, caps[point]))
+    variables = list(model.membership.values())
+    if program.counts:
+        model.count = pyo.Var(bounds=(0.0, float(problem.caps.sum())))
+        variables.append(model.count)
+
+    def linear(row: int) -> Any:
+        entries = slice(by_row.indptr[row], by_row.indptr[row + 1])
+        terms = [variables[column] for column in by_row.indices[entries]]
+        if not terms:
+            return LinearExpression(constant=0.0, linear_coefs=[0.0], linear_vars=[variables[0]])
+        return LinearExpression(constant=0.0, linear_coefs=by_row.data[entries].tolist(), linear_vars=terms)
+
+    row_of = {name: row for row, name in enumerate(problem.names)}
+
+    def moment(_: Any, name: str) -> Any:
+        lower, upper = (_finite(bound[row_of[name]]) for bound in (program.row_lower, program.row_upper))
+        if lower is None and upper is None:
+            return pyo.Constraint.Skip
+        return (lower, linear(row_of[name]), upper)
+
+    model.moment_names = pyo.Set(initialize=list(problem.names), ordered=True)
+    model.moments = pyo.Constraint(model.moment_names, rule=moment)
+    if program.counts:
+        model.counting = pyo.Constraint(expr=linear(program.n_moments) == 0.0)
+    size = LinearExpression(constant=0.0, linear_coefs=problem.weights.tolist(), linear_vars=variables[: program.n_points])
+    model.size = pyo.Objective(expr=size, sense=pyo.maximize)
+    return model
+
+
+def to_problem(model: Any) -> Problem:
+    """Take a linear model back to matrix form.
+
+    Memberships keep their place as the first points; any other variable becomes a point after them. A lower bound above
+    zero becomes a moment of its own.
+
+    Raises
+    ------
+    ModelError
+        If the model is not linear and continuous, has no objective to maximise, or a variable without finite bounds.
+    """
+    if not isinstance(model, pyo.ConcreteModel):
+        raise ModelError(f"expected a Problem or a Pyomo ConcreteModel, not {type(model).__name__}.")
+    with _unfixed(model):
+        variables = _variables(model)
+        column_of = {id(variable): column for column, variable in enumerate(variables)}
+        weights = _objective(model, column_of)
+        names: list[str] = []
+        lower: list[float] = []
+        upper: list[float] = []
+        rows, columns, data = [], [], []
+        for constraint in model.component_data_objects(pyo.Constraint, active=True, descend_into=True):
+            terms = _linear_terms(constraint.body, constraint.name)
+            for variable, coefficient in zip(terms.linear_vars, terms.linear_coefs, strict=True):
+                rows.append(len(names))
+                columns.append(column_of[id(variable)])
+                data.append(float(coefficient))
+            names.append(_moment_name(model, constraint))
+            lower.append(-np.inf if constraint.lower is None else pyo.value(constraint.lower) - terms.constant)
+            upper.append(np.inf if constraint.upper is None else pyo.value(constraint.upper) - terms.constant)
+    caps = np.zeros(len(variables))
+    for column, variable in enumerate(variables):
+        low, caps[column] = _bounds(variable)
+        if low > 0:
+            rows.append(len(names))
+            columns.append(column)
+            data.append(1.0)
+            names.append(f"{variable.name}:least")
+            lower.append(low)
+            upper.append(np.inf)
+    if not names:
+        raise ModelError("the model has no active constraint: there is no moment to keep.")
+    matrix = sp.coo_array((data, (columns, rows)), shape=(len(variables), len(names)))
+    dense = matrix.nnz > 0.5 * len(variables) * len(names)
+    A = matrix.toarray() if dense else sp.csr_array(matrix)
+    return Problem.from_arrays(A, lower, upper, weights=weights, caps=caps, names=names)
+
+
+def load_values(model: Any, solution: Solution) -> None:
+    """Give the variables of a model the values found, and its ``dual`` suffix, if it has one, the multipliers."""
+    for variable, value in zip(_variables(model), solution.membership.tolist(), strict=True):
+        if not variable.fixed:
+            variable.set_value(value, skip_validation=True)
+    suffix = model.component("dual")
+    if suffix is not None and suffix.ctype is pyo.Suffix and suffix.import_enabled():
+        constraints = model.component_data_objects(pyo.Constraint, active=True, descend_into=True)
+        for constraint, multiplier in zip(constraints, solution.multipliers.tolist(), strict=False):
+            suffix[constraint] = multiplier
+
+
+@contextmanager
+def _unfixed(model: Any) -> Iterator[None]:
+    """Look at fixed variables as variables whose bounds meet, not as numbers folded into constants."""
+    fixed = [variable for variable in model.component_data_objects(pyo.Var, descend_into=True) if variable.fixed]
+    for variable in fixed:
+        variable.unfix()
+    try:
+        yield
+    finally:
+        for variable in fixed:
+            variable.fix()
+
+
+def _variables(model: Any) -> list[Any]:
+    every = list(model.component_data_objects(pyo.Var, active=True, descend_into=True))
+    membership = model.component("membership")
+    return sorted(every, key=lambda variable: variable.parent_component() is not membership)  # stable: order is kept
+
+
+def _bounds(variable: Any) -> tuple[float, float]:
+    if not variable.is_continuous():
+        raise ModelError(f"variable {variable.name} is not continuous; momentlp certifies linear programs only.")
+    if variable.fixed:
+        low = high = float(pyo.value(variable))
+    else:
+        low, high = (np.nan if bound is None else float(bound) for bound in variable.bounds)
+    if not (np.isfinite(low) and np.isfinite(high)):
+        raise ModelError(f"variable {variable.name} needs a finite lower and upper bound: the certificate rests on them.")
+    if low < 0:
+        raise ModelError(
+            f"variable {variable.name} may be as low as {low:g}, but memberships start at 0: "
+            f"put a new variable for {variable.name} {-low:+g} in its place."
+        )
+    return low, high
+
+
+def _objective(model: Any, column_of: dict[int, int]) -> np.ndarray[tuple[int], np.dtype[np.float64]]:
+    active = list(model.component_data_objects(pyo.Objective, active=True, descend_into=True))
+    if len(active) != 1:
+        raise ModelError(f"the model has {len(active)} active objectives: keep one active.")
+    if active[0].sense != pyo.maximize:
+        raise ModelError(f"objective {active[0].name} is minimised; momentlp maximises: negate it.")
+    terms = _linear_terms(active[0].expr, active[0].name)
+    if terms.constant:
+        raise ModelError(f"objective {active[0].name} has a constant term of {terms.constant:g}: leave it out.")
+    weights = np.zeros(len(column_of))
+    for variable, coefficient in zip(terms.linear_vars, terms.linear_coefs, strict=True):
+        weights[column_of[id(variable)]] = float(coefficient)
+    return weights
+
+
+def _linear_terms(expression: Any, name: str) -> Any:
+    terms = generate_standard_repn(expression, compute_values=True, quadratic=False)
+    if not terms.is_linear():
+        raise ModelError(f"{name} is not linear in the variables; momentlp certifies linear programs only.")
+    return terms
+
+
+def _moment_name(model: Any, constraint: Any) -> str:
+    own = constraint.parent_component() is model.component("moments")
+    return str(constraint.index()) if own else str(constraint.name)
+
+
+def _finite(bound: float) -> float | None:
+    return float(bound) if np.isfinite(bound) else None
