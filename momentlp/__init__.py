@@ -1,0 +1,82 @@
+"""Find a class from a few of its members: the largest set with their mean, with a proof that it is the largest.
+
+>>> import numpy as np, momentlp as mlp
+>>> X = np.array([[0.0], [1.0], [2.0], [3.0], [10.0], [11.0]])
+>>> spec = mlp.Spec(features=mlp.Linear(), tolerance=mlp.Absolute(0.5))
+>>> solution = mlp.solve(spec.compile(X, labelled=[1, 2]))
+>>> solution.status.name, solution.certificate.holds()
+('OPTIMAL', True)
+>>> solution.separator.predict([[2.5], [12.0]]).tolist()
+[True, False]
+"""
+
+from momentlp.backend import Answer, Backend, Capability, Options, Outcome, Progress
+from momentlp.certificate import Certificate
+from momentlp.compare import Comparison, compare
+from momentlp.constraints import Constraint
+from momentlp.errors import (
+    BackendNotFoundError,
+    BackendUnavailableError,
+    CompileError,
+    DataError,
+    ExtraMissingError,
+    FileFormatError,
+    ModelError,
+    MomentLPError,
+    OptionError,
+    SolverError,
+    SpecError,
+)
+from momentlp.features import FeatureMap, FittedMap, Linear
+from momentlp.moments import MomentBlock, MomentMatrix
+from momentlp.problem import Problem
+from momentlp.registry import BackendInfo, backends
+from momentlp.separator import Separator
+from momentlp.solution import Solution, Status
+from momentlp.solve import solve
+from momentlp.spec import Spec
+from momentlp.tolerances import Absolute, Relative, Target, Tolerance
+
+__version__ = "0.1.0"
+
+__all__ = [
+    "Absolute",
+    "Answer",
+    "Backend",
+    "BackendInfo",
+    "BackendNotFoundError",
+    "BackendUnavailableError",
+    "Capability",
+    "Certificate",
+    "Comparison",
+    "CompileError",
+    "Constraint",
+    "DataError",
+    "ExtraMissingError",
+    "FeatureMap",
+    "FileFormatError",
+    "FittedMap",
+    "Linear",
+    "ModelError",
+    "MomentBlock",
+    "MomentLPError",
+    "MomentMatrix",
+    "OptionError",
+    "Options",
+    "Outcome",
+    "Problem",
+    "Progress",
+    "Relative",
+    "Separator",
+    "Solution",
+    "SolverError",
+    "Spec",
+    "SpecError",
+    "Status",
+    "Target",
+    "Tolerance",
+    "__version__",
+    "backends",
+    "compare",
+    "solve",
+]

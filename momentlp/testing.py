@@ -1,0 +1,327 @@
+"""The contract kit: a pytest suite by which any backend, ours or yours, proves itself.
+
+Put this into a test module and run pytest::
+
+    from momentlp.testing import BackendContract
+
+
+    class TestMine(BackendContract):
+        backend = "mine"  # a registered name, or an instance
+
+Everything is checked from outside, through :func:`momentlp.solve`: right answers on problems whose optimum is known without
+a solver, the sign of every multiplier, one meaning for every status, limits, options, threads, determinism. What a backend
+does not declare among its capabilities it must refuse; there is nothing to switch off.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+import pytest
+import scipy.sparse as sp
+
+from momentlp.backend import Backend, Capability
+from momentlp.certificate import farkas_value
+from momentlp.errors import OptionError
+from momentlp.problem import Problem
+from momentlp.registry import available_version, get_backend
+from momentlp.registry import backends as registered
+from momentlp.solution import Solution, Status
+from momentlp.solve import solve
+from momentlp.spec import Spec
+from momentlp.tolerances import Absolute, Relative
+
+__all__ = ["KNOWN", "BackendContract", "KnownProblem", "backends_without_contract", "half_space"]
+
+TOLERANCE = 1e-6  # relative, on objectives
+
+
+def half_space(n_points: int, n_features: int, seed: int, *, share: float = 0.3, tie: bool = False) -> tuple[Problem, float]:
+    """Return a problem whose optimum the theorem gives: a half-space of random points, and how many points it has.
+
+    A set cut off by a hyperplane is the largest one with its mean, so with that mean and no tolerance the optimum is its
+    size. With ``tie`` the points lie on an integer grid, many of them in the same place.
+    """
+    random = np.random.default_rng(seed)
+    if tie:
+        X = random.integers(-4, 5, size=(n_points, n_features)).astype(float)
+    else:
+        X = random.normal(size=(n_points, n_features))
+    normal = random.normal(size=n_features)
+    inside = X @ normal >= np.quantile(X @ normal, 1 - share)
+    return Spec(tolerance=Absolute(0.0)).compile(X, mean=X[inside].mean(axis=0)), float(inside.sum())
+
+
+@dataclass(frozen=True)
+class KnownProblem:
+    """A problem, its optimum worked out by hand or by the theorem, and the status it must get."""
+
+    name: str
+    make: Callable[[], Problem]
+    optimum: float
+    status: Status = Status.OPTIMAL
+
+
+def _line(tolerance: Any, mean: float, *points: float) -> Problem:
+    return Spec(tolerance=tolerance).compile(np.array(points)[:, None], mean=[mean])
+
+
+def _known() -> Iterator[KnownProblem]:
+    inf = np.inf
+    yield KnownProblem("three of four on a line", lambda: _line(Absolute(0.0), 1.0, 0, 1, 2, 9), 3.0)
+    # 0 pulls by -1/2 and each of the two ones by 1/2: one of them, or half of both.
+    yield KnownProblem("ties on the boundary", lambda: _line(Absolute(0.0), 0.5, 0, 1, 1), 2.0)
+    # 0 pulls by -1, which two thirds of 2.5 undo.
+    yield KnownProblem("a fraction on the boundary", lambda: _line(Absolute(0.0), 1.0, 0, 2.5), 5 / 3)
+    # sum (x - 0) h <= 1 with x = 1, 2, 3 and the point 0 for free.
+    yield KnownProblem("an absolute tolerance", lambda: _line(Absolute(1.0), 0.0, 0, 1, 2, 3), 2.0)
+    # The mean may be 1 at most: 0, 1 and 2 have it.
+    yield KnownProblem("a relative tolerance", lambda: _line(Relative(0.5), 0.5, 0, 1, 2, 3), 3.0)
+    yield KnownProblem("one point, its own mean", lambda: Spec().compile([[7.0]], labelled=[0]), 1.0)
+    yield KnownProblem("a constant feature", lambda: Spec().compile([[5.0], [5.0], [5.0]], labelled=[1]), 3.0)
+    yield KnownProblem("the same point many times", lambda: _line(Absolute(0.0), 0.0, *([1.0] * 10), *([-2.0] * 3)), 9.0)
+    # Given the column as it is, solvers drop entries below 1e-9 and say 4999.
+    yield KnownProblem(
+        "entries below what solvers keep", lambda: _line(Absolute(0.0), 0.0, *([9e-10] * 4999), -1e-6), 1 + 1e-6 / 9e-10
+    )
+    yield KnownProblem("entries far above one", lambda: _line(Absolute(0.0), 0.0, *([9e10] * 4999), -1e14), 1 + 1e14 / 9e10)
+    yield KnownProblem("far from the origin", lambda: _line(Absolute(0.0), 1e9 + 1, 1e9, 1e9 + 1, 1e9 + 2, 1e9 + 64), 3.0)
+    yield KnownProblem(
+        "weights and caps",
+        lambda: Problem.from_arrays([[1.0], [-1.0], [-1.0]], 0, 0, weights=[1, 5, 2], caps=[2, 1, 3]),
+        9.0,
+    )
+    yield KnownProblem("a negative weight", lambda: Problem.from_arrays([[1.0], [-1.0]], 0, 0, weights=[3.0, -1.0]), 2.0)
+    yield KnownProblem("a bound above only", lambda: Problem.from_arrays([[1.0], [2.0], [3.0]], -inf, 3.0), 2.0)
+    yield KnownProblem("a bound below only", lambda: Problem.from_arrays([[-1.0], [-2.0], [-3.0]], -3.0, inf), 2.0)
+    yield KnownProblem(
+        "a moment without bounds", lambda: Problem.from_arrays([[1.0, 1.0], [2.0, 1.0]], [-inf, 0], [inf, 1]), 1.0
+    )
+    # -1 and 1 alone make the least size of 2; a fifth of the point at 5 needs all of the -1 instead of the 1.
+    yield KnownProblem(
+        "a least size", lambda: Problem.from_arrays([[1.0, 1.0], [-1.0, 1.0], [5.0, 1.0]], [0.0, 2.0], [0.0, inf]), 2.0
+    )
+    yield KnownProblem("moments that repeat", lambda: Problem.from_arrays([[1.0, 2.0, 0.0], [-1.0, -2.0, 0.0]], 0, 0), 2.0)
+    yield KnownProblem(
+        "sparse features, centred",
+        lambda: Spec().compile(sp.csr_array([[0.0, 1.0], [0.0, 0.0], [2.0, 0.0]]), mean=[0.0, 0.5]),
+        2.0,
+    )
+    yield KnownProblem("the mean outside the hull", lambda: _line(Absolute(0.0), 0.0, 1, 2, 3), 0.0, Status.EMPTY)
+    yield KnownProblem("a sliver by the tolerance", lambda: _line(Absolute(0.001), 0.0, 1, 2, 3), 0.001, Status.EMPTY)
+    for seed, (points, features) in enumerate([(50, 1), (200, 2), (300, 3), (200, 6), (400, 12)]):
+        for tie in (False, True):
+            problem, size = half_space(points, features, seed, tie=tie)
+            name = f"half-space of {points} points, {features} features{', on a grid' if tie else ''}"
+            yield KnownProblem(name, lambda problem=problem: problem, size)  # type: ignore[misc]  # mypy cannot infer it
+
+
+KNOWN = tuple(_known())
+
+
+class BackendContract:
+    """Subclass it, set ``backend``, run pytest."""
+
+    backend: str | Backend
+
+    # right answers ------------------------------------------------------------------------------------------------
+
+    @pytest.mark.parametrize("known", KNOWN, ids=lambda known: known.name)
+    def test_known_optimum(self, known: KnownProblem) -> None:
+        """The objective, the status and the certificate are what the problem says."""
+        solution = self.solve(known.make())
+        assert solution.status is known.status, solution.message
+        assert solution.objective == pytest.approx(known.optimum, rel=TOLERANCE, abs=TOLERANCE)
+        assert solution.certificate.holds()
+        assert solution.bound >= solution.objective
+
+    def test_separator_agrees_with_membership(self) -> None:
+        """Away from the hyperplane, points that score above zero are in and points below are out."""
+        problem, _ = half_space(300, 4, seed=7)
+        solution = self.solve(problem)
+        clear = np.abs(solution.scores) > 1e-6
+        assert clear.sum() > 250
+        assert np.allclose(solution.membership[clear], solution.scores[clear] > 0, atol=1e-6)
+
+    def test_answer_belongs_to_the_caller(self) -> None:
+        """Solving changes nothing in the problem."""
+        problem, _ = half_space(80, 3, seed=3)
+        before = problem.A.toarray(), problem.lower.copy(), problem.upper.copy(), problem.weights.copy(), problem.caps.copy()
+        self.solve(problem)
+        after = problem.A.toarray(), problem.lower, problem.upper, problem.weights, problem.caps
+        assert all(np.array_equal(old, new) for old, new in zip(before, after, strict=True))
+
+    # signs ----------------------------------------------------------------------------------------------------------
+
+    @pytest.mark.parametrize("seed", range(3))
+    def test_multipliers_are_derivatives(self, seed: int) -> None:
+        """Moving an active bound by a little changes the optimum by the multiplier times as much, at either side."""
+        problem = _two_sided(seed)
+        solution = self.solve(problem)
+        y = solution.multipliers
+        assert (y > 1e-6).any(), "the problem should have an active upper bound"
+        assert (y < -1e-6).any(), "the problem should have an active lower bound"
+        step = 1e-4
+        for moment in np.flatnonzero(np.abs(y) > 1e-6).tolist():
+            side = "upper" if y[moment] > 0 else "lower"
+            moved = self.solve(_move_bound(problem, moment, side, step))
+            assert moved.objective - solution.objective == pytest.approx(y[moment] * step, rel=1e-3, abs=1e-7)
+
+    # statuses -------------------------------------------------------------------------------------------------------
+
+    def test_empty_carries_the_separating_direction(self) -> None:
+        """No set has the mean: every point lies beyond it along the direction."""
+        X = np.random.default_rng(0).normal(size=(60, 3)) + 6.0
+        problem = Spec().compile(X, mean=np.zeros(3))
+        solution = self.solve(problem)
+        assert solution.status is Status.EMPTY
+        assert (X @ solution.direction > 0).all()
+
+    def test_infeasible_carries_a_proof(self) -> None:
+        """Bounds that contradict each other: the multipliers are a Farkas proof."""
+        A = np.column_stack([np.linspace(1, 2, 20), np.ones(20)])
+        problem = Problem.from_arrays(A, [0.0, 5.0], [0.0, np.inf])
+        solution = self.solve(problem)
+        assert solution.status is Status.INFEASIBLE, solution.message
+        assert farkas_value(problem, solution.multipliers) < 0
+
+    # limits ---------------------------------------------------------------------------------------------------------
+
+    @pytest.mark.parametrize("limit", [{"iteration_limit": 0}, {"iteration_limit": 3}, {"time_limit": 1e-4}], ids=str)
+    def test_limits_leave_a_valid_point_and_bound(self, limit: dict[str, Any]) -> None:
+        """Stopped early, what is returned is feasible and the bound is true; or the backend refuses the option."""
+        problem = Spec(tolerance=Absolute(1.0)).compile(np.random.default_rng(1).normal(size=(500, 15)), labelled=range(40))
+        if Capability(next(iter(limit))) not in self.instance.capabilities:
+            with pytest.raises(OptionError):
+                self.solve(problem, **limit)
+            return
+        optimum = self.solve(problem).objective
+        solution = self.solve(problem, **limit)
+        assert solution.status in (Status.LIMIT, Status.OPTIMAL), solution.message
+        assert "iteration_limit" not in limit or solution.status is Status.LIMIT
+        assert solution.certificate.primal_residual <= 1e-7
+        assert solution.objective <= optimum * (1 + TOLERANCE)
+        assert solution.bound >= optimum * (1 - TOLERANCE)
+
+    # options --------------------------------------------------------------------------------------------------------
+
+    def test_unknown_native_option_is_an_error(self) -> None:
+        """A misspelled option is never ignored."""
+        with pytest.raises(OptionError, match="no_such_option"):
+            self.solve(self.easy, options={"no_such_option": 1})
+
+    @pytest.mark.parametrize(
+        ("capability", "value"),
+        [
+            (Capability.TIME_LIMIT, 60.0),
+            (Capability.ITERATION_LIMIT, 100_000),
+            (Capability.FEASIBILITY_TOLERANCE, 1e-8),
+            (Capability.THREADS, 1),
+            (Capability.THREADS, 2),
+            (Capability.LOG, [].append),
+            (Capability.PROGRESS, [].append),
+        ],
+        ids=lambda part: getattr(part, "value", str(part) if not callable(part) else "function"),
+    )
+    def test_common_option_is_honoured_or_refused(self, capability: Capability, value: Any) -> None:
+        """An option that is declared works; one that is not raises."""
+        if capability in self.instance.capabilities:
+            assert self.solve(self.easy, **{capability.value: value}).status is Status.OPTIMAL
+        else:
+            with pytest.raises(OptionError, match=capability.value):
+                self.solve(self.easy, **{capability.value: value})
+
+    def test_feasibility_tolerance_out_of_range_is_an_error(self) -> None:
+        """A tolerance that the solver cannot hold is refused, not clipped."""
+        with pytest.raises(OptionError):
+            self.solve(self.easy, feasibility_tolerance=1e-300)
+
+    def test_log_reaches_the_function_given(self) -> None:
+        """A backend that declares a log hands over its text."""
+        if Capability.LOG not in self.instance.capabilities:
+            with pytest.raises(OptionError):
+                self.solve(self.easy, log=print)
+            return
+        lines: list[str] = []
+        self.solve(half_space(400, 12, seed=4)[0], log=lines.append)
+        assert "".join(lines).strip()
+
+    def test_verbose_is_understood(self, capfd: pytest.CaptureFixture[str]) -> None:
+        """Every backend can be asked to show its own log."""
+        assert self.solve(half_space(400, 12, seed=4)[0], verbose=True).status is Status.OPTIMAL
+        assert capfd.readouterr().out.strip()
+
+    def test_quiet_by_default(self, capfd: pytest.CaptureFixture[str]) -> None:
+        """Nothing is printed unless asked for."""
+        self.solve(self.easy)
+        captured = capfd.readouterr()
+        assert captured.out == captured.err == ""
+
+    # threads and repeats --------------------------------------------------------------------------------------------
+
+    def test_eight_threads_all_get_right_answers(self) -> None:
+        """Different problems solved at once do not disturb each other."""
+        problems = [half_space(150 + 20 * seed, 1 + seed % 5, seed) for seed in range(24)]
+        with ThreadPoolExecutor(8) as pool:
+            solutions = list(pool.map(self.solve, [problem for problem, _ in problems]))
+        for solution, (_, size) in zip(solutions, problems, strict=True):
+            assert solution.status is Status.OPTIMAL, solution.message
+            assert solution.objective == pytest.approx(size, rel=TOLERANCE)
+
+    def test_same_problem_same_answer(self) -> None:
+        """Two runs give the same numbers to the last bit."""
+        problem = _two_sided(5)
+        first, second = self.solve(problem), self.solve(problem)
+        assert np.array_equal(first.membership, second.membership)
+        assert np.array_equal(first.multipliers, second.multipliers)
+
+    # what it says of itself -----------------------------------------------------------------------------------------
+
+    def test_describes_itself(self) -> None:
+        """Name, engine and version are there, and reach the solution."""
+        solution = self.solve(self.easy)
+        cls = type(self.instance)
+        assert solution.backend == cls.name
+        assert cls.engine
+        assert solution.version == available_version(cls)
+        assert solution.message
+
+    # helpers --------------------------------------------------------------------------------------------------------
+
+    @property
+    def instance(self) -> Backend:
+        """The backend under test."""
+        return get_backend(self.backend)
+
+    @property
+    def easy(self) -> Problem:
+        """A problem that takes no time."""
+        return half_space(60, 2, seed=1)[0]
+
+    def solve(self, problem: Problem, **options: Any) -> Solution:
+        """Solve with the backend under test."""
+        return solve(problem, self.backend, **options)
+
+
+def backends_without_contract(suite: type[BackendContract] = BackendContract) -> set[str]:
+    """Return the registered backends for which no subclass of the contract has been defined."""
+    tested = {cls.backend if isinstance(cls.backend, str) else cls.backend.name for cls in suite.__subclasses__()}
+    return {info.name for info in registered()} - tested
+
+
+def _two_sided(seed: int) -> Problem:
+    """Return a problem in general position with active bounds on both sides."""
+    random = np.random.default_rng(seed)
+    X = random.normal(size=(200, 4))
+    return Spec(tolerance=Absolute((2.0, 3.0, 2.5, 1.5))).compile(X, mean=np.array([0.4, -0.5, 0.6, -0.3]))
+
+
+def _move_bound(problem: Problem, moment: int, side: str, step: float) -> Problem:
+    block = problem.blocks[0]
+    lower, upper = block.lower.copy(), block.upper.copy()
+    (upper if side == "upper" else lower)[moment] += step
+    return replace(problem, blocks=(replace(block, lower=lower, upper=upper),))
