@@ -53,7 +53,7 @@ def save_problem(problem: Problem, path: Path) -> None:
 def load_problem(path: Path) -> Problem:
     """Read a problem back, or say why the file cannot be one."""
     try:
-        with np.load(path, allow_pickle=False) as archive:
+        with path.open("rb") as stream, np.load(stream, allow_pickle=False) as archive:
             arrays = {key: archive[key] for key in archive.files}
         header = json.loads(arrays["header"].tobytes())
         if not isinstance(header, dict) or header.get("format") != FORMAT:

@@ -133,6 +133,8 @@ def _frame_values(frame: Any, names: tuple[str, ...], argument: str) -> Any:
 
 
 def _dense_floats(values: Any, argument: str) -> NDArray[np.floating[Any]]:
+    if isinstance(values, np.ma.MaskedArray) and values.mask.any():
+        raise DataError(f"{argument} has masked entries. Impute or drop them first.")
     try:
         array = np.asarray(values)
     except ValueError as error:

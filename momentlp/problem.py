@@ -141,7 +141,8 @@ class Problem:
 
         Residuals are measured in these units, so that neither answers nor proofs depend on the units of the data.
         """
-        largest = self.A.scale()
+        with np.errstate(over="ignore"):
+            largest = self.A.scale()
         if not np.isfinite(largest).all():
             name = self.names[int(np.argmax(~np.isfinite(largest)))]
             raise DataError(f"moment {name!r} overflows: its values are too far apart. Rescale that feature.")

@@ -51,7 +51,7 @@ def print_solution(solution: Solution, folder: Path | None) -> None:
     proof, status = solution.certificate, solution.status
     colour, meaning = MEANING[status]
     inside = int((solution.membership > 0.5).sum())
-    repaired = " (polished afterwards)" if solution.repaired else ""
+    repaired = " (its first answer fell short and was repaired)" if solution.repaired else ""
     seconds = sum(solution.seconds.values())
     lines = {
         "points in the class": f"{inside} of {solution.problem.n_points}",
@@ -88,10 +88,9 @@ def print_demo(demo: Demo) -> None:
     """Print what the demo found, how good it is by the truth it never saw, and how sure."""
     counts, solution = demo.counts, demo.solution
     out.print(f"{counts['points']} images, {counts['labelled']} of them known to be a {counts['digit']}.")
-    out.print(
-        f"Found {counts['found']} more: [bold]{counts['right']} right[/], {counts['wrong']} wrong, {counts['missed']} missed "
-        f"(precision {counts['precision']:.3f}, recall {counts['recall']:.3f})."
-    )
+    quality = f"precision {counts['precision']:.3f}, recall {counts['recall']:.3f}"
+    split = f"[bold]{counts['right']} right[/], {counts['wrong']} wrong, {counts['missed']} missed"
+    out.print(f"Found {counts['found']} more: {split} ({quality}).")
     out.print(f"The set weighs {solution.objective:.6f}. Proved: none with this mean weighs over {solution.bound:.6f}.\n")
     print_comparison(demo.comparison)
 

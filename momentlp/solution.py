@@ -64,7 +64,7 @@ class Solution:
     seconds : mapping of str to float
         Wall-clock time of ``scale``, ``run`` (the backend) and ``certify``.
     repaired : bool
-        Whether the solver's answer was polished before it was certified.
+        Whether the solver's first answer fell short and was polished, or asked for again with a tighter tolerance.
     """
 
     problem: Problem = field(repr=False)

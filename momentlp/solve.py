@@ -5,12 +5,13 @@ from __future__ import annotations
 import time
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
-from typing import Any, TextIO
+from io import TextIOBase
+from typing import Any
 
 import numpy as np
 
 from momentlp.arrays import FloatArray
-from momentlp.backend import Answer, Backend, Options, Outcome, Progress
+from momentlp.backend import Answer, Backend, Capability, Options, Outcome, Progress
 from momentlp.certificate import Certificate, dual_bound
 from momentlp.errors import MomentLPError, OptionError, SolverError
 from momentlp.infeasibility import elastic, proves_infeasible
@@ -22,6 +23,7 @@ from momentlp.solution import Solution, Status
 __all__ = ["solve"]
 
 Pair = tuple[FloatArray, FloatArray]
+TIGHT = 1e-9  # the feasibility tolerance of a second try
 
 
 def solve(
@@ -34,7 +36,7 @@ def solve(
     feasibility_tolerance: float | None = None,
     threads: int | None = None,
     verbose: bool = False,
-    log: Callable[[str], Any] | TextIO | None = None,
+    log: Callable[[str], Any] | TextIOBase | None = None,
     progress: Callable[[Progress], Any] | None = None,
     options: Mapping[str, Any] | None = None,
 ) -> Solution:
@@ -54,7 +56,7 @@ def solve(
         The certificate must hold within this for the answer to be OPTIMAL.
     time_limit, iteration_limit, feasibility_tolerance, threads, verbose, log, progress
         See :class:`~momentlp.backend.Options`; ``log`` may also be a text stream. One that the backend cannot honour is
-        an error.
+        an error; what your own function raises stops the solver and reaches you as it is.
     options : mapping, optional
         Options in the solver's own words, over those of the backend instance.
 
@@ -83,8 +85,8 @@ def solve(
         feasibility_tolerance=feasibility_tolerance,
         threads=threads,
         verbose=verbose,
-        log=log if log is None or callable(log) else log.write,
-        progress=progress,
+        log=_watched(log.write if isinstance(log, TextIOBase) else log),
+        progress=_watched(progress),
         native=options or {},
     )
     solver = get_backend(backend)
@@ -142,21 +144,41 @@ def _solve(problem: Problem, solver: Backend, options: Options, tol: float) -> S
 
 
 def _attempt(problem: Problem, solver: Backend, options: Options, tol: float, clock: _Clock) -> _Attempt:
-    """Scale, run, unscale, certify; polish where the solver stopped just short of what is asked."""
-    factors = np.exp2(-np.frexp(problem.scale)[1].astype(np.float64))
-    scaled = problem.scaled(factors)
+    """Scale, run, unscale, certify. Where the solver stops just short of what is asked: polish, then ask for more."""
+    factors = np.exp2(1.0 - np.frexp(problem.scale)[1])  # the largest entry of every moment comes to [1, 2)
+    scaled = problem if (factors == 1.0).all() else problem.scaled(factors)
     clock.lap("scale")
     answer = _run(solver, scaled, options)
     clock.lap("run")
-    pair = _read(problem, answer, factors)
+    pair, certificate, repaired = _certified(problem, _read(problem, answer, factors), answer, tol)
+    tighter = _tighter(solver, options, clock)
+    if answer.outcome is Outcome.OPTIMAL and not certificate.holds(tol) and tighter is not None:
+        again = _run(solver, scaled, tighter)
+        clock.lap("run")
+        other = _certified(problem, _read(problem, again, factors), again, tol)
+        if other[1].error < certificate.error:
+            answer, (pair, certificate, _), repaired = again, other, True
+    return _Attempt(answer, pair, certificate, repaired, *_judge(problem, answer, certificate, tol))
+
+
+def _certified(problem: Problem, pair: Pair, answer: Answer, tol: float) -> tuple[Pair, Certificate, bool]:
+    """Certify a pair; one that the solver calls optimal but that does not hold is polished first, if that helps."""
     certificate = Certificate.of(problem, *pair)
-    repaired = False
     if answer.outcome is Outcome.OPTIMAL and not certificate.holds(tol):
         polished = refine(problem, *pair)
-        repaired = polished[0] is not pair[0] or polished[1] is not pair[1]
-        if repaired:
-            pair, certificate = polished, Certificate.of(problem, *polished)
-    return _Attempt(answer, pair, certificate, repaired, *_judge(problem, answer, certificate, tol))
+        if polished[0] is not pair[0] or polished[1] is not pair[1]:
+            return polished, Certificate.of(problem, *polished), True
+    return pair, certificate, False
+
+
+def _tighter(solver: Backend, options: Options, clock: _Clock) -> Options | None:
+    """Return options that ask the solver for more than its default, if they leave room for that."""
+    if Capability.FEASIBILITY_TOLERANCE not in solver.capabilities or options.feasibility_tolerance is not None:
+        return None
+    if options.time_limit is None:
+        return replace(options, feasibility_tolerance=TIGHT)
+    left = options.time_limit - sum(clock.laps.values())
+    return replace(options, feasibility_tolerance=TIGHT, time_limit=left) if left > 0 else None
 
 
 def _run(solver: Backend, scaled: Problem, options: Options) -> Answer:
@@ -168,6 +190,8 @@ def _run(solver: Backend, scaled: Problem, options: Options) -> Answer:
     except MemoryError:
         raise
     except Exception as error:
+        if any(isinstance(call, _Watched) and call.error is error for call in (options.log, options.progress)):
+            raise  # the caller's own function failed: the caller's own error
         raise SolverError(
             f"backend {solver.name!r} failed with {type(error).__name__}: {error}. This is a bug in the solver or in its "
             "backend; save the problem with problem.save(path) and report it, or try another backend."
@@ -259,6 +283,25 @@ def _prove_infeasible(
     return Status.FAILED, f"{attempt.message} (but no proof of that was found)", attempt.pair
 
 
+class _Watched:
+    """A function of the caller's that remembers what it raised."""
+
+    def __init__(self, function: Callable[..., Any]) -> None:
+        self.function = function
+        self.error: BaseException | None = None
+
+    def __call__(self, *arguments: Any) -> None:
+        try:
+            self.function(*arguments)
+        except BaseException as error:
+            self.error = self.error or error  # a solver may call again before it stops
+            raise
+
+
+def _watched(function: Any) -> Any:
+    return _Watched(function) if callable(function) else function
+
+
 class _Clock:
     """Seconds between laps, by name."""
 
@@ -268,5 +311,5 @@ class _Clock:
 
     def lap(self, name: str) -> None:
         now = time.perf_counter()
-        self.laps[name] = now - self._last
+        self.laps[name] = self.laps.get(name, 0.0) + now - self._last
         self._last = now

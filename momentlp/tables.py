@@ -64,12 +64,12 @@ def read_table(path: Path) -> Table:
 
 
 def _read_numpy(path: Path) -> Table:
-    loaded = np.load(path, allow_pickle=False)
-    if not isinstance(loaded, np.ndarray):
-        with loaded as archive:
-            if len(archive.files) != 1:
-                raise DataError(f"{path} holds {len(archive.files)} arrays ({', '.join(archive.files)}): keep one.")
-            loaded = archive[archive.files[0]]
+    with path.open("rb") as stream:
+        loaded = np.load(stream, allow_pickle=False)
+        if not isinstance(loaded, np.ndarray):
+            if len(loaded.files) != 1:
+                raise DataError(f"{path} holds {len(loaded.files)} arrays ({', '.join(loaded.files)}): keep one.")
+            loaded = loaded[loaded.files[0]]
     if loaded.ndim != 2:
         raise DataError(f"{path} holds an array of {loaded.ndim} dimension(s); a table of points has two.")
     return Table(tuple(f"x{column}" for column in range(loaded.shape[1])), loaded, path)

@@ -1,0 +1,54 @@
+"""Data that does not come with an installed package."""
+
+from __future__ import annotations
+
+import gzip
+import os
+from pathlib import Path
+
+import numpy as np
+from numpy.typing import NDArray
+
+from momentlp.arrays import FloatArray
+from momentlp.errors import DataError
+
+__all__ = ["load_usps"]
+
+USPS_FILES = ("zip.train.gz", "zip.test.gz")
+USPS_VARIABLE = "MOMENTLP_USPS"
+
+
+def load_usps(folder: str | Path | None = None) -> tuple[FloatArray, NDArray[np.int64]]:
+    """Load the USPS digits: 9298 images of 256 pixels in [-1, 1], and their labels.
+
+    Parameters
+    ----------
+    folder : path, optional
+        Where ``zip.train.gz`` and ``zip.test.gz`` are (a label and 256 pixels a line; 7291 and 2007 lines, in that order in
+        the result). Default: the folder that the environment variable ``MOMENTLP_USPS`` names.
+
+    Raises
+    ------
+    DataError
+        If the files are not there or are not the USPS digits.
+    """
+    folder = folder or os.environ.get(USPS_VARIABLE)
+    if folder is None:
+        raise DataError(
+            f"the USPS digits do not come with momentlp: download {' and '.join(USPS_FILES)} (they belong to the book 'The "
+            f"Elements of Statistical Learning'), then pass their folder or set the environment variable {USPS_VARIABLE}."
+        )
+    parts = []
+    for name in USPS_FILES:
+        path = Path(folder) / name
+        try:
+            with gzip.open(path, "rt") as stream:
+                parts.append(np.loadtxt(stream))
+        except FileNotFoundError:
+            raise DataError(f"there is no {name} in {str(folder)!r}: both {' and '.join(USPS_FILES)} are needed.") from None
+        except (OSError, ValueError, EOFError) as error:
+            raise DataError(f"{path} is not a file of USPS digits: {error}.") from None
+        if parts[-1].ndim != 2 or parts[-1].shape[1] != 257:
+            raise DataError(f"{path} is not a file of USPS digits: expected a label and 256 pixels in every line.")
+    table = np.vstack(parts)
+    return np.ascontiguousarray(table[:, 1:]), table[:, 0].astype(np.int64)

@@ -1,0 +1,158 @@
+"""Specs: validated when built, equal after a round trip, and nothing in a file is run."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import replace
+from pathlib import Path
+from typing import Any, Literal
+
+import numpy as np
+import pandas as pd
+import pytest
+import scipy.sparse as sp
+from hypothesis import given
+from hypothesis import strategies as st
+
+import momentlp as mlp
+
+widths = st.one_of(st.floats(0, 1e12), st.lists(st.floats(0, 1e12), min_size=1, max_size=4))
+specs = st.builds(mlp.Spec, tolerance=st.one_of(st.builds(mlp.Absolute, eps=widths), st.builds(mlp.Relative, delta=widths)))
+
+
+@given(specs)
+def test_equal_after_a_round_trip_through_json(spec: mlp.Spec) -> None:
+    assert mlp.Spec.from_json(spec.to_json()) == spec
+
+
+def test_equal_after_a_round_trip_through_a_file(tmp_path: Path) -> None:
+    spec = mlp.Spec(features=mlp.Linear(), tolerance=mlp.Relative([0.1, 0.2]))
+    spec.save(tmp_path / "spec.json")
+    assert mlp.Spec.load(tmp_path / "spec.json") == spec
+
+
+def test_a_spec_cannot_be_changed() -> None:
+    with pytest.raises(ValueError, match="frozen"):
+        mlp.Spec().tolerance = mlp.Absolute(1.0)  # type: ignore[misc]
+
+
+def test_numpy_widths_become_plain_numbers() -> None:
+    assert mlp.Absolute(np.array([1.0, 2.0])).eps == (1.0, 2.0)
+    assert mlp.Absolute(np.float32(0.5)) == mlp.Absolute(0.5)
+    assert mlp.Absolute(3) == mlp.Absolute(eps=3.0)
+
+
+@pytest.mark.parametrize(
+    ("text", "words"),
+    [
+        ("{", "not valid JSON"),
+        ("[]", "holds list"),
+        ('{"version": 99}', "version 99"),
+        ('{"tolerance": {"kind": "absolut", "eps": 1}}', "Spec.tolerance: 'absolut' is not a registered kind"),
+        ('{"tolerance": {"kind": "absolute"}}', "Absolute.eps: Field required"),
+        ('{"tolerance": {"kind": "absolute", "eps": -1}}', "must be finite and not negative"),
+        ('{"tolerance": {"kind": "absolute", "eps": 1, "epsilon": 2}}', "epsilon: Extra inputs"),
+        ('{"tolerance": 3}', "expected one of the tolerances"),
+        ('{"features": {"kind": "os.system"}}', "not a registered kind of features; known: .*linear"),
+        ('{"tolerences": {}}', "Spec.tolerences: Extra inputs"),
+        ('{"constraints": [{"kind": "nope"}]}', r"Spec.constraints.0: 'nope' is not a registered kind"),
+    ],
+)
+def test_bad_specs_name_the_field(text: str, words: str) -> None:
+    with pytest.raises(mlp.SpecError, match=words):
+        mlp.Spec.from_json(text)
+
+
+def test_too_many_values_by_position() -> None:
+    with pytest.raises(mlp.SpecError, match=r"at most 1 value\(s\) \(eps\)"):
+        mlp.Absolute(1.0, 2.0)  # type: ignore[call-arg]
+
+
+def test_a_spec_file_that_is_not_there(tmp_path: Path) -> None:
+    with pytest.raises(mlp.SpecError, match="cannot read the spec"):
+        mlp.Spec.load(tmp_path / "none.json")
+
+
+def test_the_three_ways_to_name_a_class_agree() -> None:
+    X = np.random.default_rng(0).normal(size=(40, 3))
+    spec, known = mlp.Spec(tolerance=mlp.Absolute(1.0)), [3, 5, 8]
+    problems = [
+        spec.compile(X, labelled=known),
+        spec.compile(X, sample=X[known]),
+        spec.compile(X, mean=X[known].mean(axis=0)),
+    ]
+    matrices = [problem.A.toarray() for problem in problems]
+    assert np.array_equal(matrices[0], matrices[1])
+    assert np.array_equal(matrices[0], matrices[2])
+
+
+def test_column_names_become_moment_names() -> None:
+    frame = pd.DataFrame({"width": [0.0, 1.0], "height": [1.0, 0.0]})
+    assert mlp.Spec().compile(frame, labelled=[0]).names == ("width", "height")
+    relative = mlp.Spec(tolerance=mlp.Relative([0.1, 0.0])).compile(frame, labelled=[0])
+    assert relative.names == ("width:high", "height", "width:low")
+
+
+@pytest.mark.parametrize("sparse", [False, True])
+def test_relative_bounds_the_mean_whatever_the_size(sparse: bool) -> None:
+    X = np.random.default_rng(2).normal(size=(200, 3))
+    delta = np.array([0.2, 0.0, 0.4])
+    alpha = np.array([0.1, 0.2, -0.3])
+    problem = mlp.Spec(tolerance=mlp.Relative(delta)).compile(sp.csr_array(X) if sparse else X, mean=alpha)
+    h = mlp.solve(problem).membership
+    assert (np.abs(h @ X / h.sum() - alpha) <= delta + 1e-9).all()
+
+
+class Half(mlp.Constraint):
+    """A constraint of a user's own: at most half of the points."""
+
+    kind: Literal["test-half"] = "test-half"
+    share: float = 0.5
+
+    def apply(self, problem: mlp.Problem, X: Any) -> mlp.Problem:
+        n = problem.n_points
+        block = mlp.MomentBlock(
+            features=sp.csr_array((n, 1)),
+            origin=np.zeros(1),
+            transform=None,
+            shift=np.ones(1),
+            lower=np.array([-np.inf]),
+            upper=np.array([self.share * n]),
+            names=("half",),
+        )
+        return problem.with_block(block)
+
+
+class Squares(mlp.FeatureMap):
+    """A feature map of a user's own: each column and its square."""
+
+    kind: Literal["test-squares"] = "test-squares"
+
+    def learn(self, X: Any, inputs: tuple[str, ...]) -> Any:
+        return (*inputs, *(f"{name}^2" for name in inputs)), {"width": np.array(X.shape[1])}
+
+    def transform(self, X: Any, fitted: mlp.FittedMap) -> Any:
+        return np.hstack([X, X**2])
+
+
+def test_kinds_of_a_users_own_have_full_standing(backend: str, tmp_path: Path) -> None:
+    X = np.random.default_rng(4).normal(size=(100, 2))
+    spec = mlp.Spec(features=Squares(), tolerance=mlp.Absolute(5.0), constraints=[Half(share=0.1)])
+    assert mlp.Spec.from_json(spec.to_json()) == spec
+    assert json.loads(spec.to_json())["constraints"] == [{"kind": "test-half", "share": 0.1}]
+    problem = spec.compile(X, labelled=range(10))
+    assert problem.names == ("x0", "x1", "x0^2", "x1^2", "half")
+    solution = mlp.solve(problem, backend)
+    assert solution.objective == pytest.approx(10.0)
+    assert solution.certificate.holds()
+    problem.save(tmp_path / "problem.npz")
+    fitted = mlp.Problem.load(tmp_path / "problem.npz").blocks[0].fitted
+    assert fitted is not None
+    assert fitted.declared == Squares()
+    assert np.array_equal(fitted.state["width"], 2)
+    assert np.array_equal(fitted(X), Squares().transform(X, fitted))
+
+
+def test_caps_can_be_lowered_by_a_constraint() -> None:
+    problem = mlp.Spec(tolerance=mlp.Absolute(100.0)).compile([[0.0], [1.0]], labelled=[0])
+    assert mlp.solve(replace(problem, caps=np.array([1.0, 0.0]))).objective == pytest.approx(1.0)

@@ -1,0 +1,66 @@
+"""The paper's own data: the USPS digits."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+import momentlp as mlp
+from momentlp.datasets import load_usps
+
+Digits = tuple[np.ndarray, np.ndarray]
+
+
+def protocol(usps: Digits, n_known: int, seed: int = 0) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """Split as in the paper: 6198 unlabelled digits, and known zeros from the other 3100."""
+    X, y = usps
+    random = np.random.default_rng(seed)
+    order = random.permutation(len(X))
+    rest, unlabelled = order[:3100], order[3100:]
+    known = random.choice(rest[y[rest] == 0], n_known, replace=False)
+    return X[unlabelled], y[unlabelled] == 0, X[known]
+
+
+def test_the_data_is_what_it_should_be(usps: Digits) -> None:
+    X, y = usps
+    assert X.shape == (9298, 256)
+    assert (y == 0).sum() == 1553
+
+
+def test_the_true_mean_finds_the_zeros(usps: Digits) -> None:
+    X, y = usps
+    spec = mlp.Spec(tolerance=mlp.Absolute(1e-6))
+    solution = mlp.solve(spec.compile(X, mean=X[y == 0].mean(axis=0)), "highs")
+    assert solution.status is mlp.Status.OPTIMAL
+    assert solution.objective == pytest.approx(1553.0000174, abs=1e-5)
+    assert ((solution.membership > 0.5) != (y == 0)).sum() <= 1
+    assert solution.certificate.holds(1e-6)
+
+
+def test_all_backends_agree_on_the_protocol(usps: Digits) -> None:
+    X, truth, sample = protocol(usps, 300)
+    problem = mlp.Spec(tolerance=mlp.Absolute(30.0)).compile(X, sample=sample)
+    rows = mlp.compare(problem, ["highs", "glpk", "scipy", "pyomo"])
+    assert [row["status"] for row in rows] == ["optimal"] * 4
+    assert rows.spread <= 1e-7
+    assert all(solution.certificate.holds() for solution in rows.solutions.values())
+    found = rows.solutions["highs"].membership > 0.5
+    assert truth[found].mean() > 0.88
+    assert found[truth].mean() > 0.85
+
+
+@pytest.mark.parametrize("backend", ["highs", "glpk"])
+def test_a_mean_that_no_set_has(usps: Digits, backend: str) -> None:
+    X, _, sample = protocol(usps, 100)
+    solution = mlp.solve(mlp.Spec(tolerance=mlp.Absolute(1e-6)).compile(X, sample=sample), backend)
+    assert solution.status is mlp.Status.EMPTY
+    assert solution.objective < 0.01
+    assert ((X - sample.mean(axis=0)) @ solution.direction > 0).all()
+
+
+def test_without_the_data_the_error_says_how_to_get_it(monkeypatch: pytest.MonkeyPatch, tmp_path: object) -> None:
+    monkeypatch.delenv("MOMENTLP_USPS", raising=False)
+    with pytest.raises(mlp.DataError, match="MOMENTLP_USPS"):
+        load_usps()
+    with pytest.raises(mlp.DataError, match=r"no zip\.train\.gz"):
+        load_usps(str(tmp_path))
