@@ -22,6 +22,8 @@ from momentlp.tolerances import Relative
 __all__ = ["Demo", "draw", "run_demo"]
 
 STANDARD_ERRORS = 2.0
+PER_ROW = 28
+GREY, RED = "#9aa5b1", "#d1495b"
 
 
 @dataclass(frozen=True, eq=False)
@@ -97,85 +99,62 @@ def draw(demo: Demo, path: Path) -> None:
     try:
         from matplotlib.backends.backend_agg import FigureCanvasAgg
         from matplotlib.figure import Figure
+        from matplotlib.patches import Rectangle
     except ImportError:
         raise ExtraMissingError("drawing needs matplotlib: run pip install 'momentlp[plot]'.") from None
-    figure: Any = Figure(figsize=(11, 7.6), layout="constrained", facecolor="white")
+    order = np.argsort(-demo.solution.scores, kind="stable")
+    found = order[demo.found[order]]
+    missed = order[(demo.truth & demo.unlabelled & ~demo.found)[order]]
+    heights = [_rows(found), _rows(missed)]
+    figure: Any = Figure(figsize=(11, 4.3 + 0.42 * sum(heights)), layout="constrained", facecolor="white")
     FigureCanvasAgg(figure)
-    figure.get_layout_engine().set(h_pad=0.08, w_pad=0.08)
-    top, bottom = figure.subfigures(2, 1, height_ratios=[1.0, 1.25])
+    top, bottom = figure.subfigures(2, 1, height_ratios=[3.4, 0.9 + 0.42 * sum(heights)])
     known, scores = top.subplots(1, 2, width_ratios=[1, 2.1])
-    found = bottom.subplots()
-    _draw_known(known, demo)
+    upper, lower = bottom.subplots(2, 1, height_ratios=heights)
+    wrong = int((~demo.truth[found]).sum())
+    _draw_tiles(known, demo.images[demo.labelled], 6, f"Known: {demo.labelled.size} images of a {demo.digit}")
     _draw_scores(scores, demo)
-    _draw_found(found, demo)
-    form = path.suffix.lstrip(".") or "png"
+    _draw_tiles(upper, demo.images[found], PER_ROW, f"Found: {found.size} more, best first; {wrong} of them wrong (framed)")
+    _draw_tiles(lower, demo.images[missed], PER_ROW, f"Missed: {missed.size}, nearest first")
+    for place in np.flatnonzero(~demo.truth[found]):
+        row, column = divmod(int(place), PER_ROW)
+        upper.add_patch(Rectangle((column * 9 - 0.5, row * 9 - 0.5), 10, 10, fill=False, edgecolor=RED, linewidth=1.6))
+    form = path.suffix.lstrip(".").lower() or "png"
+    if form not in figure.canvas.get_supported_filetypes():
+        raise OptionError(f"cannot draw to {path}: a picture ends in .png, .svg or .pdf.")
     write_atomically(path, lambda stream: figure.savefig(stream, format=form, dpi=130))
 
 
-def _draw_known(axes: Any, demo: Demo) -> None:
-    axes.imshow(_tiles(demo.images[demo.labelled], 6), cmap="gray_r", vmin=0, vmax=16)
-    axes.set_title(f"Known: {demo.labelled.size} images of a {demo.digit}", loc="left", fontsize=11)
+def _draw_tiles(axes: Any, images: FloatArray, per_row: int, title: str) -> None:
+    """Lay 8 x 8 images out in rows, one white pixel between them."""
+    sheet = np.zeros((_rows(images, per_row) * 9 + 1, per_row * 9 + 1))
+    for place, image in enumerate(images):
+        row, column = divmod(place, per_row)
+        sheet[row * 9 + 1 : row * 9 + 9, column * 9 + 1 : column * 9 + 9] = image
+    axes.imshow(sheet, cmap="gray_r", vmin=0, vmax=16)
+    axes.set_title(title, loc="left", fontsize=11)
     axes.set_axis_off()
+
+
+def _rows(images: NDArray[Any], per_row: int = PER_ROW) -> int:
+    return max(1, -(-len(images) // per_row))
 
 
 def _draw_scores(axes: Any, demo: Demo) -> None:
     scores = demo.solution.scores
     own, other = scores[demo.truth & demo.unlabelled], scores[~demo.truth]
-    edges = np.linspace(min(scores.min(), -0.1), max(scores.max(), 0.1), 61)
-    edges += np.min(np.abs(edges)) * np.sign(edges[np.argmin(np.abs(edges))]) * -1  # one edge lies on the hyperplane
-    axes.hist(np.clip(other, edges[0], edges[-1]), edges, color="#9aa5b1", label="other digits")
-    axes.hist(np.clip(own, edges[0], edges[-1]), edges, color="#d1495b", alpha=0.85, label=f"{demo.digit}s not labelled")
+    width = max(float(np.ptp(scores)), 1.0) / 60
+    edges = width * np.arange(np.floor(scores.min() / width), np.ceil(scores.max() / width) + 1)  # one edge lies at zero
+    axes.hist(other, edges, color=GREY, label="other digits")
+    axes.hist(own, edges, color=RED, alpha=0.85, label=f"{demo.digit}s not labelled")
     axes.axvline(0, color="black", linewidth=1.2)
     axes.set_yscale("log")
     axes.set_ylim(bottom=0.8)
-    axes.annotate(
-        "out", (0, 1), (-8, -6), xycoords=("data", "axes fraction"), textcoords="offset points", ha="right", va="top"
-    )
-    axes.annotate("in", (0, 1), (8, -6), xycoords=("data", "axes fraction"), textcoords="offset points", va="top")
+    for word, side, offset in (("out", "right", -8), ("in", "left", 8)):
+        place = {"xycoords": ("data", "axes fraction"), "textcoords": "offset points"}
+        axes.annotate(word, (0, 1), (offset, -6), ha=side, va="top", **place)
     axes.set_title("Score of every image: the hyperplane is at zero", loc="left", fontsize=11)
     axes.set_xlabel("score  1 - (A y)", fontsize=9)
     axes.set_ylabel("images", fontsize=9)
     axes.legend(frameon=False, fontsize=9, loc="upper left")
     axes.spines[["top", "right"]].set_visible(False)
-
-
-def _draw_found(axes: Any, demo: Demo) -> None:
-    per_row = 28
-    order = np.argsort(-demo.solution.scores, kind="stable")
-    found = order[demo.found[order]]
-    missed = order[(demo.truth & demo.unlabelled & ~demo.found)[order]]
-    shown = [*found, *missed]
-    gap = -(-len(found) // per_row)
-    sheet = np.vstack(
-        [_tiles(demo.images[found], per_row), np.zeros((5, per_row * 9 + 1)), _tiles(demo.images[missed], per_row)]
-    )
-    axes.imshow(sheet, cmap="gray_r", vmin=0, vmax=16)
-    for place, point in enumerate(shown):
-        row, column = divmod(place if place < len(found) else place - len(found), per_row)
-        top = row * 9 + (0 if place < len(found) else gap * 9 + 6)
-        if place < len(found) and not demo.truth[point]:
-            axes.add_patch(_frame(column * 9, top))
-    counts = demo.counts
-    axes.set_title(
-        f"Found: {counts['found']} more, best first; {counts['wrong']} of them wrong (framed).   "
-        f"Below: the {counts['missed']} that were missed.",
-        loc="left",
-        fontsize=11,
-    )
-    axes.set_axis_off()
-
-
-def _frame(left: float, top: float) -> Any:
-    from matplotlib.patches import Rectangle
-
-    return Rectangle((left - 0.5, top - 0.5), 10, 10, fill=False, edgecolor="#d1495b", linewidth=1.6)
-
-
-def _tiles(images: FloatArray, per_row: int) -> FloatArray:
-    """Lay 8 x 8 images out in rows, one white pixel between them."""
-    rows = max(1, -(-len(images) // per_row))
-    sheet = np.zeros((rows * 9 + 1, per_row * 9 + 1))
-    for place, image in enumerate(images):
-        row, column = divmod(place, per_row)
-        sheet[row * 9 + 1 : row * 9 + 9, column * 9 + 1 : column * 9 + 9] = image
-    return sheet
