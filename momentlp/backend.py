@@ -18,11 +18,15 @@ from functools import partial
 from numbers import Integral, Real
 from typing import Any, ClassVar
 
+import numpy as np
+
 from momentlp.arrays import FloatArray
 from momentlp.errors import OptionError
 from momentlp.problem import Problem
 
-__all__ = ["Answer", "Backend", "Capability", "Options", "Outcome", "Progress"]
+__all__ = ["Answer", "Backend", "Capability", "Options", "Outcome", "Progress", "check_number"]
+
+MOST = 2**31 - 1  # what every solver can count to
 
 
 class Outcome(Enum):
@@ -86,13 +90,17 @@ class Options:
     native: Mapping[str, Any] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
-        _require_number("time_limit", self.time_limit, least=0.0)
-        _require_number("feasibility_tolerance", self.feasibility_tolerance, least=0.0)
-        _require_whole("iteration_limit", self.iteration_limit, least=0)
-        _require_whole("threads", self.threads, least=1)
+        for name in ("time_limit", "feasibility_tolerance"):
+            if getattr(self, name) is not None:
+                object.__setattr__(self, name, check_number(name, getattr(self, name)))
+        for name, least in (("iteration_limit", 0), ("threads", 1)):
+            if getattr(self, name) is not None:
+                object.__setattr__(self, name, _check_whole(name, getattr(self, name), least))
         for name in ("log", "progress"):
             if getattr(self, name) is not None and not callable(getattr(self, name)):
                 raise OptionError(f"{name} must be a function, not {type(getattr(self, name)).__name__}.")
+        if not isinstance(self.verbose, bool):
+            raise OptionError(f"verbose must be True or False, not {self.verbose!r}.")
         if not isinstance(self.native, Mapping):
             raise OptionError(f"options must be a table of native options, not {type(self.native).__name__}.")
 
@@ -178,15 +186,14 @@ class Backend(ABC):
         return f"{type(self).__name__}({', '.join(f'{name}={value!r}' for name, value in self.native.items())})"
 
 
-def _require_number(name: str, value: Any, least: float) -> None:
-    if value is None:
-        return
-    if isinstance(value, bool) or not isinstance(value, Real) or not float(value) > least:
-        raise OptionError(f"{name} must be a number greater than {least:g}, not {value!r}.")
+def check_number(name: str, value: Any) -> float:
+    """Return an option as a plain float above zero."""
+    if isinstance(value, (bool, np.bool_)) or not isinstance(value, (Real, np.floating)) or not float(value) > 0:
+        raise OptionError(f"{name} must be a number greater than 0, not {value!r}.")
+    return float(value)
 
 
-def _require_whole(name: str, value: Any, least: int) -> None:
-    if value is None:
-        return
-    if isinstance(value, bool) or not isinstance(value, Integral) or value < least:
-        raise OptionError(f"{name} must be a whole number of at least {least}, not {value!r}.")
+def _check_whole(name: str, value: Any, least: int) -> int:
+    if isinstance(value, (bool, np.bool_)) or not isinstance(value, Integral) or not least <= int(value) <= MOST:
+        raise OptionError(f"{name} must be a whole number from {least} to {MOST}, not {value!r}.")
+    return int(value)

@@ -39,18 +39,18 @@ class Certificate:
     bound : float
         No feasible set weighs more than this; infinite if a multiplier has a sign it may not have.
     primal_residual : float
-        Largest violation of a bound: of a moment, in units of its largest entry; of a membership, in units of its cap
-        (or 1, whichever is larger).
+        Largest violation of a bound. Of a moment: how much of a point would have to change to mend it. Of a membership:
+        relative to its cap.
     dual_residual : float
-        Largest multiplier, in the same units, on a side where the moment has no bound.
+        Largest multiplier, times the largest entry of its moment, on a side where the moment has no bound.
     gap : float
-        ``(bound - objective) / max(1, |bound|)``. Below zero only as far as h violates a bound.
+        ``(bound - objective) / max(|bound|, one typical point)``. Below zero only as far as h violates a bound.
     complementarity : float
         The largest single term of the gap, on the same scale.
     fractional : int
         Points whose membership is strictly between 0 and its cap: they lie on the hyperplane.
     active : int
-        Moments with a multiplier that is not zero.
+        Moments with a multiplier that is not negligible beside the largest.
 
     Examples
     --------
@@ -75,29 +75,31 @@ class Certificate:
         h = as_vector(membership, problem.n_points, "membership")
         y = as_vector(multipliers, problem.n_moments, "multipliers")
         caps, scale = problem.caps, problem.scale
-        activity = problem.A.T @ h
-        scores = problem.weights - problem.A @ y
+        with np.errstate(over="ignore", invalid="ignore"):
+            activity = problem.A.T @ h
+            scores = problem.weights - problem.A @ y
+        problem.require_finite(activity)
         row_terms, wrong_side = _row_bounds(problem, y)
         point_terms = caps * np.maximum(scores, 0.0)
         objective = float(problem.weights @ h)
         bound = float(point_terms.sum() + row_terms.sum())
 
-        over = np.maximum(activity - problem.upper, problem.lower - activity) / scale
-        out = np.maximum(h - caps, -h) / np.maximum(caps, 1.0)
-        unit = max(1.0, abs(bound)) if np.isfinite(bound) else 1.0
+        out = np.maximum(h - caps, -h) / np.where(caps > 0, caps, caps.max(initial=0.0) or 1.0)
+        weight = max(problem.point_weight, abs(bound)) if np.isfinite(bound) else problem.point_weight
         terms = max(
             float(np.max(point_terms - scores * h)), float(np.max(row_terms - y * activity, where=~wrong_side, initial=0.0))
         )
         inside = (h > FRACTION * caps) & (h < (1 - FRACTION) * caps)
+        pull = np.abs(y) * scale
         return cls(
             objective=objective,
             bound=bound,
-            primal_residual=float(max(0.0, over.max(), out.max())),
-            dual_residual=float(np.max(np.abs(y) * scale, where=wrong_side, initial=0.0)),
-            gap=(bound - objective) / unit,
-            complementarity=terms / unit,
+            primal_residual=float(max(0.0, _moment_residual(problem, h, activity), out.max())),
+            dual_residual=float(np.max(pull, where=wrong_side, initial=0.0)),
+            gap=(bound - objective) / weight,
+            complementarity=terms / weight,
             fractional=int(inside.sum()),
-            active=int(np.count_nonzero(y)),
+            active=int((pull > FRACTION * pull.max()).sum()),
         )
 
     def holds(self, tol: float = 1e-7) -> bool:
@@ -109,6 +111,48 @@ class Certificate:
         """The largest of residuals and gap: the tolerance from which the certificate holds."""
         worst = max(self.primal_residual, self.dual_residual, abs(self.gap))
         return worst if np.isfinite(worst) else float("inf")
+
+
+def _moment_residual(problem: Problem, h: FloatArray, activity: FloatArray) -> float:
+    """Return how much of a point would have to change to bring the worst moment back to its bound.
+
+    A row that is too high comes down by taking out what adds to it, or by putting in what takes from it; each point has room
+    for that, ``h_i`` or ``u_i - h_i``. The residual is the least change of memberships, in units of a typical cap, that
+    mends the row by itself. (The violation over the largest entry would not do: a far outlier on the wrong side mends
+    nothing, and against it every violation looks small.) What the rounding of the data explains is no violation.
+    """
+    over = np.maximum(activity - problem.upper, problem.lower - activity)
+    rows = np.flatnonzero(over > 0)
+    if not rows.size:
+        return 0.0
+    facing = np.where(activity > problem.upper, problem.upper, problem.lower)[rows]
+    noise = 2 * np.finfo(np.float64).eps * (problem.A.each("magnitude", h)[rows] + np.abs(facing))
+    excess = over[rows] - noise - problem.A.each("rounding", h)[rows]
+    rows, excess = rows[excess > 0], excess[excess > 0]
+    if not rows.size:
+        return 0.0
+    down = problem.A.columns(rows) * np.where(activity > problem.upper, 1.0, -1.0)[rows]
+    room = np.where(down > 0, h[:, None], (problem.caps - h)[:, None])
+    caps = problem.caps[problem.caps > 0]
+    unit = float(np.median(caps)) if caps.size else 1.0
+    entries = np.abs(down)
+    alone = np.max(entries, axis=0, where=entries * room >= excess, initial=0.0)  # a point that can mend the row by itself
+    changes = [
+        excess[k] / alone[k] if alone[k] > 0 else _least_change(entries[:, k], room[:, k], excess[k])
+        for k in range(rows.size)
+    ]
+    return float(max(changes)) / unit
+
+
+def _least_change(entries: FloatArray, room: FloatArray, excess: float) -> float:
+    """Return the least total change of memberships that moves a row by so much, the largest entries first."""
+    order = np.argsort(-entries, kind="stable")
+    gained = np.cumsum((entries * room)[order])
+    last = int(np.searchsorted(gained, excess))
+    if last == order.size:
+        return float("inf")
+    before = float(gained[last - 1]) if last else 0.0
+    return float(room[order[:last]].sum() + (excess - before) / entries[order[last]])
 
 
 def dual_bound(problem: Problem, y: FloatArray) -> float:

@@ -10,6 +10,9 @@ zero its multipliers y satisfy ``farkas_value(problem, y) < 0``, which is the pr
 
 from __future__ import annotations
 
+from dataclasses import replace
+from typing import Any
+
 import numpy as np
 import scipy.sparse as sp
 
@@ -18,25 +21,29 @@ from momentlp.certificate import farkas_value
 from momentlp.moments import MomentBlock
 from momentlp.problem import Problem
 
-__all__ = ["elastic", "proves_infeasible"]
+__all__ = ["elastic", "proves_infeasible", "with_points"]
 
 
 def elastic(problem: Problem) -> Problem:
     """Return the elastic problem: the same points with weight 0, then two more "points" per moment, p and q."""
-    m, scale = problem.n_moments, problem.scale
+    scale = problem.scale
     slack = sp.vstack([sp.diags_array(scale), -sp.diags_array(scale)], format="csr")
-    finite = np.maximum(*(np.where(np.isfinite(b), np.abs(b), 0.0) for b in (problem.lower, problem.upper)))
-    room = problem.caps.sum() + finite / scale + 1.0
-    weights = np.concatenate([np.zeros(problem.n_points), -np.ones(2 * m)])
-    caps = np.concatenate([problem.caps, room, room])
+    room = np.tile((problem.A.each("magnitude", problem.caps) + _largest_bound(problem)) / scale + 1.0, 2)
+    return with_points(replace(problem, weights=np.zeros(problem.n_points)), slack, -np.ones(slack.shape[0]), room)
+
+
+def with_points(problem: Problem, rows: Any, weights: FloatArray, caps: FloatArray) -> Problem:
+    """Return a problem with more points, given by their rows of A (a sparse matrix) and no features of their own."""
+    m = problem.n_moments
+    weights, caps = np.concatenate([problem.weights, weights]), np.concatenate([problem.caps, caps])
     if not any(is_sparse(block.features) for block in problem.blocks):
-        A = np.vstack([problem.A.toarray(), slack.toarray()])
+        A = np.vstack([problem.A.toarray(), rows.toarray()])
         return Problem.from_arrays(A, problem.lower, problem.upper, weights=weights, caps=caps, names=problem.names)
-    # The constant part of A belongs to the points alone: it hangs on a feature that is 1 for them and 0 for p and q.
+    # The constant part of A belongs to the old points alone: it hangs on a feature that is 1 for them and 0 for the new.
     linear = sp.hstack([sp.csr_array(block.linear_part()) for block in problem.blocks], format="csr")
     constant = np.concatenate([block.constant for block in problem.blocks])
     ones = sp.csr_array(np.ones((problem.n_points, 1)))
-    features = sp.block_array([[linear, ones], [slack, None]], format="csr")
+    features = sp.block_array([[linear, ones], [rows, None]], format="csr")
     block = MomentBlock(
         features=features,
         origin=np.zeros(m + 1),
@@ -47,6 +54,10 @@ def elastic(problem: Problem) -> Problem:
         names=problem.names,
     )
     return Problem((block,), weights, caps)
+
+
+def _largest_bound(problem: Problem) -> FloatArray:
+    return np.maximum(*(np.where(np.isfinite(bound), np.abs(bound), 0.0) for bound in (problem.lower, problem.upper)))
 
 
 def proves_infeasible(problem: Problem, y: FloatArray, tol: float) -> bool:

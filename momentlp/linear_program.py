@@ -17,7 +17,7 @@ The dual of a moment's row is the same in both forms: n is free, so its own colu
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -29,12 +29,18 @@ from momentlp.moments import MomentBlock
 
 __all__ = ["LinearProgram", "assemble"]
 
+DENSE = 0.5  # sparse features that are fuller than this are centred: the size n would only cost digits
+OUTLIER = 1024.0  # entries of scaled moments are about 1; beyond this a point is an outlier
 MAX_ENTRIES = np.iinfo(np.int32).max  # HiGHS and GLPK count entries in 32 bits
 
 
 @dataclass(frozen=True, eq=False)
 class LinearProgram:
-    """A maximisation in matrix form; ``matrix`` is a csc_array with 32-bit indices and no stored zeros."""
+    """A maximisation in matrix form.
+
+    ``matrix`` is a csc_array with 32-bit indices and no stored zeros. ``unit``, if any, is what one unit of each column
+    stands for; :meth:`memberships` reads an answer back.
+    """
 
     matrix: Any
     cost: FloatArray
@@ -44,6 +50,29 @@ class LinearProgram:
     col_upper: FloatArray
     n_points: int
     n_moments: int
+    unit: FloatArray | None = None
+
+    def memberships(self, x: Any) -> FloatArray:
+        """Read the memberships off the values of the columns."""
+        h = np.asarray(x, dtype=np.float64)[: self.n_points]
+        return h if self.unit is None else h * self.unit[: self.n_points]
+
+    def equilibrated(self) -> LinearProgram:
+        """Return the same program with columns of large entries scaled down to the size of the others.
+
+        Solvers keep variables within a tolerance. For a point that lies a million times further out than the rest, that
+        tolerance is worth a million points in its moments: such an outlier is counted in a smaller unit instead.
+        """
+        sizes = np.abs(self.matrix.data)
+        if sizes.max(initial=0.0) <= OUTLIER:
+            return self
+        largest = np.zeros(self.matrix.shape[1])
+        np.maximum.at(largest, np.repeat(np.arange(largest.size), np.diff(self.matrix.indptr)), sizes)
+        unit = np.where(largest > OUTLIER, np.exp2(-np.frexp(largest)[1].astype(np.float64)), 1.0)
+        matrix = sp.csc_array(self.matrix @ sp.diags_array(unit))
+        matrix.indices, matrix.indptr = matrix.indices.astype(np.int32), matrix.indptr.astype(np.int32)
+        lower, upper = self.col_lower / unit, self.col_upper / unit
+        return replace(self, matrix=matrix, cost=self.cost * unit, col_lower=lower, col_upper=upper, unit=unit)
 
     @property
     def counts(self) -> bool:
@@ -53,20 +82,21 @@ class LinearProgram:
 
 def assemble(blocks: tuple[MomentBlock, ...], weights: FloatArray, caps: FloatArray) -> LinearProgram:
     """Write blocks of moments out as one linear program."""
-    counted = [is_sparse(block.features) and bool(block.constant.any()) for block in blocks]
+    sparse = [is_sparse(block.features) and block.features.nnz <= DENSE * np.prod(block.features.shape) for block in blocks]
+    counted = [thin and bool(block.constant.any()) for block, thin in zip(blocks, sparse, strict=True)]
     n_points, n_moments = weights.size, sum(block.n_moments for block in blocks)
-    size = sum(block.linear_part().nnz if is_sparse(block.features) else n_points * block.n_moments for block in blocks)
+    size = sum(b.linear_part().nnz if thin else n_points * b.n_moments for b, thin in zip(blocks, sparse, strict=True))
     if size > MAX_ENTRIES:
         raise CompileError(
             f"the problem has {size:,} entries, more than the {MAX_ENTRIES:,} that this solver can address. "
             "Use fewer points or moments."
         )
-    if len(blocks) == 1 and not is_sparse(blocks[0].features):
+    if len(blocks) == 1 and not sparse[0]:
         matrix = _transpose_dense(blocks[0].rows(slice(None)))
     else:
         parts = [
-            sp.csc_array(block.linear_part().T) if is_sparse(block.features) else _transpose_dense(block.rows(slice(None)))
-            for block in blocks
+            sp.csc_array(block.linear_part().T) if thin else _transpose_dense(block.rows(slice(None)))
+            for block, thin in zip(blocks, sparse, strict=True)
         ]
         matrix = sp.vstack(parts, format="csc")
     lower, upper = (np.concatenate([getattr(block, side) for block in blocks]) for side in ("lower", "upper"))

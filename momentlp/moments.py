@@ -19,7 +19,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 import scipy.sparse as sp
@@ -33,6 +33,7 @@ if TYPE_CHECKING:
 __all__ = ["MomentBlock", "MomentMatrix"]
 
 CHUNK_BYTES = 1 << 20  # a chunk of centred features that stays in cache
+SAMPLED_ROWS = 500  # as many rows tell the typical size of a moment
 
 
 @dataclass(frozen=True, eq=False)
@@ -52,6 +53,12 @@ class MomentBlock:
         One per moment.
     fitted : FittedMap or None
         Maps new points to features; ``None`` where the features are all there is.
+    labels : tuple of str
+        Names of the features, where the block keeps their mean near ``origin``.
+    width : array of shape (k,), or None
+        How near: the tolerance of each feature.
+    widens : {"sum", "mean"} or None
+        Whether that tolerance is on the sum of deviations or on the mean; None for the rows of a constraint.
     """
 
     features: Matrix
@@ -62,6 +69,55 @@ class MomentBlock:
     upper: FloatArray
     names: tuple[str, ...]
     fitted: FittedMap | None = None
+    labels: tuple[str, ...] = ()
+    width: FloatArray | None = None
+    widens: Literal["sum", "mean"] | None = None
+
+    @classmethod
+    def near(
+        cls,
+        features: Matrix,
+        mean: FloatArray,
+        width: FloatArray,
+        *,
+        labels: tuple[str, ...],
+        widens: Literal["sum", "mean"],
+        fitted: FittedMap | None = None,
+    ) -> MomentBlock:
+        """Return the rows that keep a mean near its target.
+
+        On the sum: ``-width <= sum (phi - mean) h <= width``. On the mean: ``sum (phi - mean - width) h <= 0`` and
+        ``sum (phi - mean + width) h >= 0``, all built from the one feature matrix by a selection of its columns; a width
+        of zero gives a single equation.
+        """
+        if widens == "sum" or not (width > 0).any():
+            rows: dict[str, Any] = {"transform": None, "shift": np.zeros(width.size), "lower": -width, "upper": width.copy()}
+            return cls(features, mean, names=labels, fitted=fitted, labels=labels, width=width, widens=widens, **rows)
+        loose = np.flatnonzero(width > 0)
+        columns = np.concatenate([np.arange(width.size), loose])
+        high = [f"{label}:high" if value > 0 else label for label, value in zip(labels, width, strict=True)]
+        return cls(
+            features,
+            mean,
+            transform=sp.csc_array(
+                (np.ones(columns.size), (columns, np.arange(columns.size))), shape=(width.size, columns.size)
+            ),
+            shift=np.concatenate([-width, width[loose]]),
+            lower=np.concatenate([np.where(width > 0, -np.inf, 0.0), np.zeros(loose.size)]),
+            upper=np.concatenate([np.zeros(width.size), np.full(loose.size, np.inf)]),
+            names=(*high, *(f"{labels[column]}:low" for column in loose)),
+            fitted=fitted,
+            labels=labels,
+            width=width,
+            widens=widens,
+        )
+
+    def widened(self, width: float) -> MomentBlock:
+        """Return the block with one tolerance for all its features; the rows of a constraint stay as they are."""
+        if self.widens is None:
+            return self
+        same = np.full(self.origin.size, width)
+        return MomentBlock.near(self.features, self.origin, same, labels=self.labels, widens=self.widens, fitted=self.fitted)
 
     @property
     def n_points(self) -> int:
@@ -122,18 +178,72 @@ class MomentBlock:
             return sp.csr_array(self.features, dtype=np.float64)
         return sp.csr_array(self.features @ self.transform, dtype=np.float64)
 
-    def scale(self) -> FloatArray:
-        """Return the largest absolute entry of each column of A."""
+    def largest(self) -> FloatArray:
+        """Return the largest absolute entry of each moment; 1 for one that is zero throughout."""
         if is_sparse(self.features):
             part = self.linear_part().tocsc()
             high = np.ravel(part.max(axis=0).toarray()) + self.constant
             low = np.ravel(part.min(axis=0).toarray()) + self.constant
-            return np.asarray(np.maximum(np.abs(high), np.abs(low)), dtype=np.float64)
-        largest = np.zeros(self.n_moments)
-        for rows in self._chunks():
-            chunk = self.rows(rows)
-            np.maximum(largest, np.maximum(chunk.max(axis=0), -chunk.min(axis=0)), out=largest)
-        return largest
+            size = np.maximum(np.abs(high), np.abs(low))
+        else:
+            size = np.zeros(self.n_moments)
+            for rows in self._chunks():
+                chunk = self.rows(rows)
+                np.maximum(size, np.maximum(chunk.max(axis=0), -chunk.min(axis=0)), out=size)
+        return np.where(size > 0, size, 1.0)
+
+    def columns(self, moments: IndexArray) -> FloatArray:
+        """Return some columns of A, dense."""
+        if self.transform is None and not is_sparse(self.features):
+            return np.asarray(self.features[:, moments] - self.origin[moments] + self.shift[moments], dtype=np.float64)
+        transform = sp.eye_array(self.origin.size, format="csc") if self.transform is None else self.transform
+        chosen = replace(
+            self,
+            transform=sp.csc_array(transform[:, moments]),
+            shift=self.shift[moments],
+            lower=self.lower[moments],
+            upper=self.upper[moments],
+            names=tuple(self.names[moment] for moment in moments),
+        )
+        return chosen.rows(slice(None))
+
+    def typical(self) -> FloatArray:
+        """Return the typical size of the entries of each moment: the median of those that are not zero; 1 if all are.
+
+        Where one point is an outlier, the largest entry says nothing about the others. Dense features are sampled at regular
+        steps, which is enough for an order of magnitude.
+        """
+        if is_sparse(self.features):
+            part = self.linear_part().tocsc()
+            columns = [np.abs(part.data[part.indptr[j] : part.indptr[j + 1]]) for j in range(part.shape[1])]
+            sizes = [column[column > 0] for column in columns]
+            typical = np.array(
+                [np.median(size) if size.size else abs(c) for size, c in zip(sizes, self.constant, strict=True)]
+            )
+        else:
+            sample = np.abs(self.rows(slice(None, None, max(1, self.n_points // SAMPLED_ROWS))))
+            typical = _medians(sample)
+            missed = typical == 0
+            if missed.any():
+                typical[missed] = _medians(np.abs(self.rows(slice(None))[:, missed]))
+        return np.where(typical > 0, typical, 1.0)
+
+    def magnitude(self, h: FloatArray) -> FloatArray:
+        """Return |A|^T h: the size of what is added up in each row, against which a residual is to be measured."""
+        if is_sparse(self.features):
+            return np.asarray(abs(self.linear_part()).T @ h + np.abs(self.constant) * h.sum(), dtype=np.float64)
+        support = np.flatnonzero(h)
+        step = max(1, CHUNK_BYTES // (8 * max(1, self.n_moments)))
+        total = np.zeros(self.n_moments)
+        for start in range(0, support.size, step):
+            chosen = support[start : start + step]
+            total += h[chosen] @ np.abs(self.rows(chosen))
+        return total
+
+    def rounding(self, h: FloatArray) -> FloatArray:
+        """Return how far A^T h may be off because the origin is itself a rounded number."""
+        part = np.abs(self.origin) if self.transform is None else np.asarray(abs(self.transform).T @ np.abs(self.origin))
+        return np.asarray(4 * np.finfo(np.float64).eps * (part + np.abs(self.shift)) * h.sum(), dtype=np.float64)
 
     def scaled(self, factors: FloatArray) -> MomentBlock:
         """Multiply every moment, and its bounds, by a factor of its own."""
@@ -183,9 +293,19 @@ class MomentMatrix(LinearOperator):  # type: ignore[misc]  # scipy ships no type
         """Return the rows of A that belong to some points, dense."""
         return np.hstack([block.rows(points) for block in self.blocks])
 
-    def scale(self) -> FloatArray:
-        """Return the largest absolute entry of each column."""
-        return np.concatenate([block.scale() for block in self.blocks])
+    def columns(self, moments: IndexArray) -> FloatArray:
+        """Return some columns of A, dense."""
+        starts = np.concatenate([[0], np.cumsum([block.n_moments for block in self.blocks])])
+        parts = []
+        for block, start in zip(self.blocks, starts, strict=False):
+            own = moments[(moments >= start) & (moments < start + block.n_moments)] - start
+            if own.size:
+                parts.append(block.columns(own))
+        return np.hstack(parts)
+
+    def each(self, method: str, *arguments: Any) -> FloatArray:
+        """Return what a method of the blocks gives, one after the other: one number per moment."""
+        return np.concatenate([getattr(block, method)(*arguments) for block in self.blocks])
 
     def toarray(self) -> FloatArray:
         """Write the matrix out, dense."""
@@ -193,6 +313,14 @@ class MomentMatrix(LinearOperator):  # type: ignore[misc]  # scipy ships no type
 
     def __array__(self, dtype: Any = None, copy: bool | None = None) -> Any:
         return np.asarray(self.toarray(), dtype=dtype)
+
+
+def _medians(sizes: FloatArray) -> FloatArray:
+    """Return the median of the entries above zero in each column; zero where there are none."""
+    ordered = np.sort(sizes, axis=0)
+    positive = (sizes > 0).sum(axis=0)
+    place = len(sizes) - positive + positive // 2
+    return np.where(positive > 0, np.take_along_axis(ordered, np.minimum(place, len(sizes) - 1)[None, :], axis=0)[0], 0.0)
 
 
 def _diagonal(transform: Any) -> FloatArray | None:

@@ -10,7 +10,7 @@ from typing import Any, Self
 
 import numpy as np
 
-from momentlp.arrays import FloatArray, as_points, as_vector
+from momentlp.arrays import FloatArray, IndexArray, as_indices, as_points, as_vector
 from momentlp.errors import DataError
 from momentlp.linear_program import LinearProgram, assemble
 from momentlp.moments import MomentBlock, MomentMatrix
@@ -34,6 +34,8 @@ class Problem:
         What one unit of membership of each point counts in the objective.
     caps : array, shape (N,)
         The largest membership each point may have. A point with cap 2 counts like two equal points.
+    labelled : array of int, or None
+        The points whose mean is asked for, where they are part of the problem.
 
     Examples
     --------
@@ -47,6 +49,7 @@ class Problem:
     blocks: tuple[MomentBlock, ...]
     weights: FloatArray
     caps: FloatArray
+    labelled: IndexArray | None = None
 
     def __post_init__(self) -> None:
         blocks = tuple(self.blocks)
@@ -58,6 +61,8 @@ class Problem:
         object.__setattr__(self, "caps", as_vector(self.caps, n_points, "caps"))
         if (self.caps < 0).any():
             raise DataError(f"caps must not be negative, but entry {int(np.argmax(self.caps < 0))} is {self.caps.min()}.")
+        if self.labelled is not None:
+            object.__setattr__(self, "labelled", as_indices(self.labelled, n_points, "labelled"))
         for block in blocks:
             _check_block(block, n_points)
         names = self.names
@@ -91,7 +96,8 @@ class Problem:
         n_points, n_moments = matrix.shape
         if names is None:
             names = columns or [f"a{moment}" for moment in range(n_moments)]
-        if len(names) != n_moments:
+        if isinstance(names, str) or not isinstance(names, Sequence) or len(names) != n_moments:
+            names = names if isinstance(names, Sequence) and not isinstance(names, str) else [str(names)]
             raise DataError(f"names holds {len(names)} name(s), but A has {n_moments} column(s).")
         block = MomentBlock(
             features=matrix,
@@ -102,8 +108,7 @@ class Problem:
             upper=_as_bound(upper, n_moments, "upper"),
             names=tuple(str(name) for name in names),
         )
-        vectors = {key: as_vector(value, n_points, key) for key, value in (("weights", weights), ("caps", caps))}
-        return cls((block,), **vectors)
+        return cls((block,), as_vector(weights, n_points, "weights"), as_vector(caps, n_points, "caps"))
 
     @property
     def n_points(self) -> int:
@@ -137,31 +142,62 @@ class Problem:
 
     @cached_property
     def scale(self) -> FloatArray:
-        """The largest absolute entry of every moment; 1 for a moment that is zero throughout.
+        """The largest absolute entry of every moment: the unit in which multipliers are weighed and solvers fed."""
+        with np.errstate(over="ignore", invalid="ignore"):
+            largest = self.A.each("largest")
+        self.require_finite(largest)
+        return largest
 
-        Residuals are measured in these units, so that neither answers nor proofs depend on the units of the data.
-        """
-        with np.errstate(over="ignore"):
-            largest = self.A.scale()
-        if not np.isfinite(largest).all():
-            name = self.names[int(np.argmax(~np.isfinite(largest)))]
+    def require_finite(self, per_moment: FloatArray) -> None:
+        """Raise if a moment overflows."""
+        if not np.isfinite(per_moment).all():
+            name = self.names[int(np.argmax(~np.isfinite(per_moment)))]
             raise DataError(f"moment {name!r} overflows: its values are too far apart. Rescale that feature.")
-        return np.where(largest > 0, largest, 1.0)
+
+    @cached_property
+    def point_weight(self) -> float:
+        """The typical weight of one whole point: the median of ``weights * caps`` where it is not zero."""
+        full = np.abs(self.weights * self.caps)
+        return float(np.median(full[full > 0])) if (full > 0).any() else 1.0
 
     @property
     def zero_is_feasible(self) -> bool:
         """Whether the empty set meets every bound, as it does unless some constraint asks for a least size."""
         return bool((self.lower <= 0).all() and (self.upper >= 0).all())
 
-    def scaled(self, factors: FloatArray) -> Self:
-        """Multiply every moment by a factor of its own; memberships and optimum stay, multipliers are divided by it."""
+    def scaled(self, factors: FloatArray, *, weight: float = 1.0, cap: float = 1.0) -> Self:
+        """Change the units: of every moment by its own factor, of weights by ``1 / weight``, of memberships by ``1 / cap``.
+
+        If (h', y') solves the scaled problem, then ``h = cap h'`` and ``y = weight * factors * y'`` solve this one.
+        """
         cuts = np.cumsum([block.n_moments for block in self.blocks])[:-1]
-        parts = np.split(factors, cuts)
-        return replace(self, blocks=tuple(b.scaled(part) for b, part in zip(self.blocks, parts, strict=True)))
+        blocks = []
+        for block, part in zip(self.blocks, np.split(factors, cuts), strict=True):
+            changed = block.scaled(part)
+            blocks.append(replace(changed, lower=changed.lower / cap, upper=changed.upper / cap) if cap != 1 else changed)
+        return replace(self, blocks=tuple(blocks), weights=self.weights / weight, caps=self.caps / cap)
 
     def with_block(self, block: MomentBlock) -> Self:
         """Return the problem with more moments."""
         return replace(self, blocks=(*self.blocks, block))
+
+    def with_rows(
+        self, features: Any, lower: Any, upper: Any, names: Sequence[str], *, shift: float | Sequence[float] = 0.0
+    ) -> Self:
+        """Return the problem with more rows ``lower <= (features + shift)^T h <= upper``.
+
+        They speak of the given points: a separator scores new points as if their ``features`` here were zero (``shift``,
+        which all points share, still counts).
+
+        Parameters
+        ----------
+        features : array or sparse matrix, shape (N, r)
+        lower, upper : float or array, shape (r,)
+        names : sequence of str
+        shift : float or sequence of float
+        """
+        rows = Problem.from_arrays(features, lower, upper, names=names).blocks[0]
+        return self.with_block(replace(rows, shift=as_vector(shift, len(rows.names), "shift")))
 
     def linear_program(self) -> LinearProgram:
         """Write the problem out in the form solvers want."""
@@ -208,7 +244,10 @@ class Problem:
 
 
 def _as_bound(values: Any, length: int, argument: str) -> FloatArray:
-    bound = np.asarray(values)
+    try:
+        bound = np.asarray(values)
+    except ValueError:
+        raise DataError(f"{argument} must hold {length} number(s), one per moment, not a nested list.") from None
     if bound.dtype.kind not in "biuf":
         raise DataError(f"{argument} must hold numbers (or infinities), not {bound.dtype} values.")
     if bound.shape not in ((), (length,)):

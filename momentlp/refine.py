@@ -20,7 +20,7 @@ from momentlp.problem import Problem
 
 __all__ = ["refine"]
 
-LARGEST = 4000  # a square system of this size still takes seconds; a vertex rarely has more points between
+LARGEST = 1500  # a least-squares step of this size takes about a second
 
 
 def refine(problem: Problem, h: FloatArray, y: FloatArray, margin: float = 1e-9) -> tuple[FloatArray, FloatArray]:

@@ -10,7 +10,7 @@ from typing import Any
 from momentlp.backend import Backend
 from momentlp.errors import BackendNotFoundError, BackendUnavailableError, SolverError
 
-__all__ = ["BackendInfo", "available_version", "backends", "get_backend", "modeller"]
+__all__ = ["BackendInfo", "available_version", "backends", "find_backend", "get_backend", "modeller"]
 
 GROUP = "momentlp.backends"
 AUTO = "auto"
@@ -54,7 +54,7 @@ def get_backend(backend: str | Backend) -> Backend:
         If the solver behind it is not installed or does not load.
     """
     if isinstance(backend, str):
-        backend = _load("highs" if backend == AUTO else backend)()
+        backend = find_backend(backend)()
     if not isinstance(backend, Backend):
         raise BackendNotFoundError(
             f"backend must be a name or an instance of Backend, not {backend!r}; "
@@ -82,9 +82,9 @@ def available_version(cls: type[Backend]) -> str:
         raise BackendUnavailableError(
             f"backend {cls.name!r} needs {cls.package}, which is not installed: run pip install {source}."
         ) from None
-    except ImportError as error:
+    except Exception as error:
         raise BackendUnavailableError(
-            f"backend {cls.name!r}: {cls.package} is installed but does not load ({error}). Reinstall it."
+            f"backend {cls.name!r}: {cls.package} does not load ({type(error).__name__}: {error}). Reinstall it."
         ) from error
 
 
@@ -92,10 +92,12 @@ def _registered() -> dict[str, EntryPoint]:
     return {point.name: point for point in entry_points(group=GROUP)}
 
 
-def _load(name: str) -> type[Backend]:
+def find_backend(name: str) -> type[Backend]:
+    """Return the class of a backend by its name, without loading the solver behind it."""
+    name = "highs" if name == AUTO else name
     points = _registered()
     if name not in points:
-        close = difflib.get_close_matches(name, points, n=1)
+        close = difflib.get_close_matches(name.lower(), points, n=1)
         hint = f" Did you mean {close[0]!r}?" if close else ""
         raise BackendNotFoundError(f"there is no backend {name!r}.{hint} Known: auto, {', '.join(sorted(points))}.")
     try:
@@ -112,7 +114,7 @@ def _load(name: str) -> type[Backend]:
 
 def _describe(name: str) -> BackendInfo:
     try:
-        cls = _load(name)
+        cls = find_backend(name)
     except SolverError as error:
         return BackendInfo(name, "?", None, False, str(error), ())
     capabilities = tuple(sorted(capability.value for capability in cls.capabilities))

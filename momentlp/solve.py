@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import time
+import warnings
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 from io import TextIOBase
@@ -11,9 +12,9 @@ from typing import Any
 import numpy as np
 
 from momentlp.arrays import FloatArray
-from momentlp.backend import Answer, Backend, Capability, Options, Outcome, Progress
+from momentlp.backend import Answer, Backend, Capability, Options, Outcome, Progress, check_number
 from momentlp.certificate import Certificate, dual_bound
-from momentlp.errors import MomentLPError, OptionError, SolverError
+from momentlp.errors import MomentLPError, OnlyLabelledWarning, OptionError, SolverError
 from momentlp.infeasibility import elastic, proves_infeasible
 from momentlp.problem import Problem
 from momentlp.refine import admissible, refine
@@ -77,8 +78,7 @@ def solve(
     >>> solution.status.name, solution.objective, solution.membership.round(9).tolist()
     ('OPTIMAL', 3.0, [1.0, 1.0, 1.0, 0.0])
     """
-    if not tol > 0:
-        raise OptionError(f"tol must be a number greater than 0, not {tol!r}.")
+    check_number("tol", tol)
     asked = Options(
         time_limit=time_limit,
         iteration_limit=iteration_limit,
@@ -100,7 +100,8 @@ def solve(
         return _solve(problem, solver, asked, tol)
     model = problem
     solution = _solve(Problem.from_pyomo(model), solver, asked, tol)
-    modeller().load_values(model, solution)
+    if solution.status not in (Status.INFEASIBLE, Status.FAILED):
+        modeller().load_values(model, solution)
     return solution
 
 
@@ -121,12 +122,16 @@ def _solve(problem: Problem, solver: Backend, options: Options, tol: float) -> S
     attempt = _attempt(problem, solver, options, tol, clock)
     status, message, pair, certificate = attempt.status, attempt.message, attempt.pair, attempt.certificate
     if status is Status.INFEASIBLE:
-        status, message, pair = _prove_infeasible(problem, solver, options, tol, attempt)
+        status, message, pair = _prove_infeasible(problem, solver, options, tol, attempt, clock)
+    if status in (Status.LIMIT, Status.EMPTY) and certificate.primal_residual > tol and problem.zero_is_feasible:
+        pair = (_pulled_back(problem, pair[0]), pair[1])
     if status is Status.LIMIT:
-        pair = _best_held(problem, pair, certificate, tol)
+        pair = (pair[0], _better_bound(problem, pair[1], certificate))
     if pair is not attempt.pair:
         certificate = Certificate.of(problem, *pair)
     clock.lap("certify")
+    if status is Status.OPTIMAL:
+        _warn_if_only_labelled(problem, pair[0])
     return Solution(
         problem=problem,
         status=status,
@@ -144,21 +149,70 @@ def _solve(problem: Problem, solver: Backend, options: Options, tol: float) -> S
 
 
 def _attempt(problem: Problem, solver: Backend, options: Options, tol: float, clock: _Clock) -> _Attempt:
-    """Scale, run, unscale, certify. Where the solver stops just short of what is asked: polish, then ask for more."""
-    factors = np.exp2(1.0 - np.frexp(problem.scale)[1])  # the largest entry of every moment comes to [1, 2)
-    scaled = problem if (factors == 1.0).all() else problem.scaled(factors)
+    """Scale, run, unscale, certify. Where the solver stops short of what is asked: polish, then ask again.
+
+    The second time the moments are scaled by their typical entries instead of their largest, which is better for data with
+    outliers, and the solver is asked for a tighter tolerance.
+    """
+    units = _Units.of(problem, problem.scale)
+    scaled = units.apply(problem)
     clock.lap("scale")
     answer = _run(solver, scaled, options)
     clock.lap("run")
-    pair, certificate, repaired = _certified(problem, _read(problem, answer, factors), answer, tol)
-    tighter = _tighter(solver, options, clock)
-    if answer.outcome is Outcome.OPTIMAL and not certificate.holds(tol) and tighter is not None:
-        again = _run(solver, scaled, tighter)
+    pair, certificate, repaired = _certified(problem, units.read(problem, answer), answer, tol)
+    tighter = _tighter(problem, solver, options, answer, clock)
+    if tighter is not None and not certificate.holds(tol) and not _shows_empty(problem, pair[1], certificate.bound):
+        units = _Units.of(problem, problem.A.each("typical"))
+        again = _run(solver, units.apply(problem), tighter)
         clock.lap("run")
-        other = _certified(problem, _read(problem, again, factors), again, tol)
+        other = _certified(problem, units.read(problem, again), again, tol)
         if other[1].error < certificate.error:
-            answer, (pair, certificate, _), repaired = again, other, True
-    return _Attempt(answer, pair, certificate, repaired, *_judge(problem, answer, certificate, tol))
+            done = [run.iterations for run in (answer, again) if run.iterations is not None]
+            answer = replace(again, iterations=sum(done) if done else None)
+            (pair, certificate, _), repaired = other, True
+    status, message = _judge(problem, answer, pair[1], certificate, tol)
+    return _Attempt(answer, pair, certificate, repaired, status, message)
+
+
+@dataclass(frozen=True)
+class _Units:
+    """Units in which a problem is handed over: powers of two, so that nothing is rounded on the way there and back."""
+
+    factors: FloatArray
+    weight: float
+    cap: float
+
+    @classmethod
+    def of(cls, problem: Problem, sizes: FloatArray) -> _Units:
+        """Bring moments of the given sizes, the typical cap and the largest weight to between 1 and 2."""
+        caps = problem.caps[problem.caps > 0]
+        return cls(
+            factors=1.0 / _power_of_two(sizes),
+            weight=float(_power_of_two(np.abs(problem.weights).max(initial=0.0))),
+            cap=float(_power_of_two(np.median(caps) if caps.size else 1.0)),
+        )
+
+    def apply(self, problem: Problem) -> Problem:
+        if (self.factors == 1.0).all() and self.weight == self.cap == 1.0:
+            return problem
+        return problem.scaled(self.factors, weight=self.weight, cap=self.cap)
+
+    def read(self, problem: Problem, answer: Answer) -> Pair:
+        """Undo the scaling, and project onto what is allowed: 0 <= h <= caps, no multiplier on an open side.
+
+        The projections only remove violations that solvers leave within their tolerance. Whatever is not a number becomes
+        zero: the certificate then shows that nothing was proved.
+        """
+        h = np.zeros(problem.n_points) if answer.membership is None else answer.membership * self.cap
+        y = np.zeros(problem.n_moments) if answer.multipliers is None else answer.multipliers * self.factors * self.weight
+        h = np.clip(np.nan_to_num(h, nan=0.0), 0.0, problem.caps)
+        return h, admissible(problem, np.nan_to_num(y, nan=0.0, posinf=0.0, neginf=0.0))
+
+
+def _power_of_two(sizes: Any) -> FloatArray:
+    """Return the power of two just below each size, and 1 for zero."""
+    exponents = np.clip(np.frexp(np.where(sizes == 0, 1.0, sizes))[1] - 1, -1000, 1000)
+    return np.asarray(np.exp2(exponents.astype(np.float64)))
 
 
 def _certified(problem: Problem, pair: Pair, answer: Answer, tol: float) -> tuple[Pair, Certificate, bool]:
@@ -171,14 +225,24 @@ def _certified(problem: Problem, pair: Pair, answer: Answer, tol: float) -> tupl
     return pair, certificate, False
 
 
-def _tighter(solver: Backend, options: Options, clock: _Clock) -> Options | None:
-    """Return options that ask the solver for more than its default, if they leave room for that."""
+def _tighter(problem: Problem, solver: Backend, options: Options, answer: Answer, clock: _Clock) -> Options | None:
+    """Return options that ask the solver for more than its default, if there is a reason to and they leave room for it."""
+    false_alarm = answer.outcome is Outcome.INFEASIBLE and problem.zero_is_feasible
+    if answer.outcome not in (Outcome.OPTIMAL, Outcome.FAILED) and not false_alarm:
+        return None
     if Capability.FEASIBILITY_TOLERANCE not in solver.capabilities or options.feasibility_tolerance is not None:
         return None
+    if options.iteration_limit is not None:
+        return None
+    return _remaining(replace(options, feasibility_tolerance=TIGHT), clock)
+
+
+def _remaining(options: Options, clock: _Clock) -> Options | None:
+    """Return the options with what is left of the time limit, or None if nothing is."""
     if options.time_limit is None:
-        return replace(options, feasibility_tolerance=TIGHT)
+        return options
     left = options.time_limit - sum(clock.laps.values())
-    return replace(options, feasibility_tolerance=TIGHT, time_limit=left) if left > 0 else None
+    return replace(options, time_limit=left) if left > 0 else None
 
 
 def _run(solver: Backend, scaled: Problem, options: Options) -> Answer:
@@ -198,29 +262,26 @@ def _run(solver: Backend, scaled: Problem, options: Options) -> Answer:
         ) from error
     if not isinstance(answer, Answer):
         raise SolverError(f"backend {solver.name!r} returned {type(answer).__name__} where an Answer belongs.")
-    for field, length in (("membership", scaled.n_points), ("multipliers", scaled.n_moments)):
-        values = getattr(answer, field)
-        if values is not None and np.shape(values) != (length,):
-            raise SolverError(f"backend {solver.name!r} returned {field} of shape {np.shape(values)}, not ({length},).")
-    return answer
+    h = _as_numbers(solver, "membership", answer.membership, scaled.n_points)
+    y = _as_numbers(solver, "multipliers", answer.multipliers, scaled.n_moments)
+    return replace(answer, membership=h, multipliers=y)
 
 
-def _read(problem: Problem, answer: Answer, factors: FloatArray) -> Pair:
-    """Undo the scaling, and project onto what is allowed: 0 <= h <= caps, no multiplier on an open side.
+def _as_numbers(solver: Backend, field: str, values: Any, length: int) -> FloatArray | None:
+    if values is None:
+        return None
+    try:
+        vector = np.asarray(values, dtype=np.float64)
+    except (TypeError, ValueError):
+        raise SolverError(f"backend {solver.name!r} returned {field} that are not numbers.") from None
+    if vector.shape != (length,):
+        raise SolverError(f"backend {solver.name!r} returned {field} of shape {vector.shape}, not ({length},).")
+    return vector
 
-    The projections only remove violations that solvers leave within their tolerance. Whatever is not a number becomes
-    zero: the certificate then shows that nothing was proved.
-    """
-    h = np.zeros(problem.n_points) if answer.membership is None else np.asarray(answer.membership, dtype=np.float64)
-    y = np.zeros(problem.n_moments) if answer.multipliers is None else np.asarray(answer.multipliers, dtype=np.float64)
-    h = np.clip(np.nan_to_num(h, nan=0.0), 0.0, problem.caps)
-    y = np.nan_to_num(y * factors, nan=0.0, posinf=0.0, neginf=0.0)
-    return h, admissible(problem, y)
 
-
-def _judge(problem: Problem, answer: Answer, certificate: Certificate, tol: float) -> tuple[Status, str]:
+def _judge(problem: Problem, answer: Answer, y: FloatArray, certificate: Certificate, tol: float) -> tuple[Status, str]:
     """Say what the pair proves; the solver's own opinion matters only where it proves nothing."""
-    if certificate.primal_residual <= tol and _shows_empty(problem, certificate.bound):
+    if _shows_empty(problem, y, certificate.bound):
         return Status.EMPTY, answer.message
     if certificate.holds(tol):
         return Status.OPTIMAL, answer.message
@@ -239,48 +300,69 @@ def _judge(problem: Problem, answer: Answer, certificate: Certificate, tol: floa
     return Status.FAILED, answer.message
 
 
-def _shows_empty(problem: Problem, bound: float) -> bool:
+def _shows_empty(problem: Problem, y: FloatArray, bound: float) -> bool:
     """Whether a bound on the optimum proves that no set of the points has the mean.
 
     If some h > 0 met the mean exactly, so would its multiples, up to the one where a point reaches its cap, and that one
-    weighs at least the lightest full point. A smaller bound rules it out. (The multipliers then satisfy ``A y > 0`` at
-    every point: they separate the mean from all of them.)
+    weighs at least the lightest full point. A smaller bound rules it out, if it comes from moments alone. (The multipliers
+    then satisfy ``A y > 0`` at every point: they separate the mean from all of them.) Rows of constraints, and rows of
+    which nothing is known, are not means: there only an optimum of zero is empty. Where a point has no weight, size says
+    nothing.
     """
-    if not problem.zero_is_feasible:
+    full = (problem.weights * problem.caps)[problem.caps > 0]
+    if not problem.zero_is_feasible or (full.size and full.min() <= 0):
         return False
-    usable = problem.caps > 0
-    full = problem.weights[usable] * problem.caps[usable]
-    lightest = float(full.min()) if full.size and full.min() > 0 else 0.0
-    return bound < max((1 - 1e-6) * lightest, 1e-9)
+    means = np.concatenate([np.full(block.n_moments, block.widens is not None) for block in problem.blocks])
+    from_means = not (np.abs(y[~means]) * problem.scale[~means] > 1e-12).any()
+    lightest = float(full.min()) if full.size and from_means else 0.0
+    return bound < max((1 - 1e-6) * lightest, 1e-9 * problem.point_weight)
 
 
-def _best_held(problem: Problem, pair: Pair, certificate: Certificate, tol: float) -> Pair:
-    """Turn what a solver held when it was stopped into a feasible h and the better of two bounds.
+def _pulled_back(problem: Problem, h: FloatArray) -> FloatArray:
+    """Return the last feasible point on the way from the empty set, which is feasible, to h, which is not.
 
-    A dual simplex holds points that violate the moments until it ends. If the empty set is feasible, so is every point on
-    the way to it from where the last bound is met.
+    A dual simplex, for one, holds points that violate the moments until it ends.
     """
-    h, y = pair
-    if certificate.primal_residual > tol and problem.zero_is_feasible:
-        activity = problem.A.T @ h
-        with np.errstate(divide="ignore", invalid="ignore"):
-            room = np.where(activity > problem.upper, problem.upper / activity, 1.0)
-            room = np.minimum(room, np.where(activity < problem.lower, problem.lower / activity, 1.0))
-        h = h * float(room.min())
+    activity = problem.A.T @ h
+    with np.errstate(divide="ignore", invalid="ignore"):
+        room = np.where(activity > problem.upper, problem.upper / activity, 1.0)
+        room = np.minimum(room, np.where(activity < problem.lower, problem.lower / activity, 1.0))
+    return h * float(room.min())
+
+
+def _better_bound(problem: Problem, y: FloatArray, certificate: Certificate) -> FloatArray:
+    """Return the multipliers held, or none at all if those bound the optimum better: any y gives a true bound."""
     nothing = np.zeros_like(y)
-    return h, (y if certificate.bound <= dual_bound(problem, nothing) else nothing)
+    return y if certificate.bound <= dual_bound(problem, nothing) else nothing
 
 
 def _prove_infeasible(
-    problem: Problem, solver: Backend, options: Options, tol: float, attempt: _Attempt
+    problem: Problem, solver: Backend, options: Options, tol: float, attempt: _Attempt, clock: _Clock
 ) -> tuple[Status, str, Pair]:
-    relaxed = _attempt(elastic(problem), solver, options, tol, _Clock())
-    h, y = relaxed.pair
-    if proves_infeasible(problem, y, 1e-9):
-        return Status.INFEASIBLE, attempt.message, (h[: problem.n_points], y)
-    if relaxed.status is Status.LIMIT:
+    remaining = _remaining(options, clock)
+    if remaining is not None:
+        relaxed = _attempt(elastic(problem), solver, remaining, tol, clock)
+        h, y = relaxed.pair
+        if proves_infeasible(problem, y, 1e-9):
+            return Status.INFEASIBLE, attempt.message, (h[: problem.n_points], y)
+    if remaining is None or relaxed.status is Status.LIMIT:
         return Status.LIMIT, f"{attempt.message} (a limit was reached before that could be proved)", attempt.pair
     return Status.FAILED, f"{attempt.message} (but no proof of that was found)", attempt.pair
+
+
+def _warn_if_only_labelled(problem: Problem, h: FloatArray) -> None:
+    """Say so where there are so many moments that the labelled set alone has their mean."""
+    if problem.labelled is None or problem.n_moments < problem.n_points:
+        return
+    alone = np.zeros(problem.n_points)
+    alone[problem.labelled] = problem.caps[problem.labelled]
+    if np.abs(h - alone).max() < 1e-3 and problem.labelled.size < problem.n_points:
+        warnings.warn(
+            f"the answer is the labelled set itself: with {problem.n_moments} moments and {problem.n_points} points nothing "
+            "else has its mean. Use a larger tolerance, or fewer moments: Kernel(landmarks=...), Spectral(...).",
+            OnlyLabelledWarning,
+            stacklevel=4,
+        )
 
 
 class _Watched:

@@ -193,7 +193,7 @@ def test_a_solver_that_is_there_but_does_not_load(monkeypatch: pytest.MonkeyPatc
         def version(cls) -> str:
             raise ImportError("libsolver.so.1: undefined symbol")
 
-    with pytest.raises(mlp.BackendUnavailableError, match=r"installed but does not load .*undefined symbol"):
+    with pytest.raises(mlp.BackendUnavailableError, match=r"does not load .*undefined symbol"):
         mlp.solve(PROBLEM, Broken(None))
 
 
@@ -272,7 +272,7 @@ def test_every_method_finds_the_same_optimum(backend: str, options: dict[str, An
 
 
 def test_glpk_interior_has_no_limits_to_honour() -> None:
-    with pytest.raises(mlp.OptionError, match="interior point method has no time_limit"):
+    with pytest.raises(mlp.OptionError, match="method 'interior' has no time_limit"):
         mlp.solve(PROBLEM, "glpk", time_limit=1.0, options={"method": "interior"})
 
 
@@ -386,3 +386,4 @@ def test_an_interrupt_stops_the_solver_and_leaves_the_process_usable(backend: st
         time.sleep(2)
         process.send_signal(signal.SIGINT)
         assert process.communicate(timeout=60)[0] == "interrupted OPTIMAL\n"
+    assert process.returncode == 0

@@ -11,6 +11,7 @@ from hypothesis.extra import numpy as hnp
 
 import momentlp as mlp
 
+pytestmark = pytest.mark.filterwarnings("ignore::momentlp.OnlyLabelledWarning")  # few points, many dimensions
 FAST = tuple(name for name in BACKENDS if name != "pyomo")  # the same engine, at a hundredth of the speed
 
 

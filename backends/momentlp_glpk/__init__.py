@@ -40,7 +40,11 @@ SIMPLEX: dict[str, Any] = {
 INTERIOR: dict[str, Any] = {
     "ord_alg": {"none": "GLP_ORD_NONE", "qmd": "GLP_ORD_QMD", "amd": "GLP_ORD_AMD", "symamd": "GLP_ORD_SYMAMD"}
 }
-NATIVE: dict[str, dict[str, Any]] = {"simplex": SIMPLEX, "exact": {"meth": SIMPLEX["meth"]}, "interior": INTERIOR}
+NATIVE: dict[str, dict[str, Any]] = {"simplex": SIMPLEX, "exact": {}, "interior": INTERIOR}
+CANNOT = {
+    "interior": ("time_limit", "iteration_limit", "feasibility_tolerance", "progress"),
+    "exact": ("feasibility_tolerance", "progress"),
+}
 
 WORDS = {
     "GLP_EBADB": "the basis is invalid",
@@ -99,12 +103,13 @@ class Glpk(Backend):
         method = native.pop("method", "simplex")
         if method not in METHODS:
             raise OptionError(f"glpk's option 'method' must be one of {', '.join(METHODS)}, not {method!r}.")
-        self.reject_unknown(native, NATIVE[method])
-        if method == "interior":
-            for common in ("time_limit", "iteration_limit", "feasibility_tolerance", "progress"):
-                if getattr(options, common) is not None:
-                    raise OptionError(f"glpk's interior point method has no {common}: leave it out or use method='simplex'.")
-        program = problem.linear_program()
+        self.reject_unknown(native, {"method": METHODS, **NATIVE[method]})
+        for common in CANNOT.get(method, ()):
+            if getattr(options, common) is not None:
+                raise OptionError(f"glpk's method {method!r} has no {common}: leave it out or use method='simplex'.")
+        if native.get("presolve") and options.progress is not None:
+            raise OptionError("glpk reports no progress while it presolves: leave out progress or presolve.")
+        program = problem.linear_program().equilibrated()
         started = time.perf_counter()
         with _one_at_a_time, _log_to(options.sink), _loaded(program) as handle:
             if method == "interior":
@@ -251,7 +256,7 @@ def _answer(
         outcome = RETURNS.get(name or "", Outcome.FAILED)
     return Answer(
         outcome=outcome,
-        membership=np.array(primals[: program.n_points]),
+        membership=program.memberships(primals),
         multipliers=np.array(duals[: program.n_moments]),
         message=f"GLPK: {words}",
         iterations=iterations,

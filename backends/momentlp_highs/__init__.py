@@ -1,17 +1,18 @@
 """HiGHS, through highspy: the default backend.
 
-Matrices go over in one call. Two of HiGHS's defaults are changed where this kind of problem is known to gain by it (both
-can be set back through ``options``): the moments arrive scaled, so HiGHS does not scale them again; and a dense matrix
-leaves presolve nothing to remove, so it is switched off there.
+Matrices go over in one call. Three of HiGHS's defaults are changed where this kind of problem is known to gain by it (all
+can be set back through ``options``): the moments arrive scaled, so HiGHS does not scale them again; a dense matrix leaves
+presolve nothing to remove, so it is switched off there; and entries count from 1e-12 on, not from 1e-9.
 """
 
 from __future__ import annotations
 
+import os
+from dataclasses import replace
 from typing import Any, ClassVar
 
 import numpy as np
 
-from momentlp.arrays import FloatArray
 from momentlp.backend import Answer, Backend, Capability, Options, Outcome
 from momentlp.errors import OptionError, SolverError
 from momentlp.linear_program import LinearProgram
@@ -62,28 +63,30 @@ class Highs(Backend):
 
         highs = highspy.Highs()
         _set(highs, "output_flag", False)
-        program = problem.linear_program()
+        program = problem.linear_program().equilibrated()
         _configure(highs, program, options)
         _pass(highs, program)
-        shape = program.matrix.shape
-        del program  # HiGHS holds a copy of its own
+        program = replace(program, matrix=None, cost=program.cost[:0])  # HiGHS holds a copy of its own
         run_interruptibly(highs, options)
-        return _read(highs, problem, shape)
+        return _read(highs, program)
 
 
 def _configure(highs: Any, program: LinearProgram, options: Options) -> None:
     rows, columns = program.matrix.shape
     dense = program.matrix.nnz > DENSE * rows * columns
-    settings: dict[str, Any] = {
-        "simplex_scale_strategy": 0,
-        "presolve": "off" if dense else "choose",
-        "small_matrix_value": 1e-12,
-    }
+    settings: dict[str, Any] = {"presolve": "off" if dense else "choose", "small_matrix_value": 1e-12}
+    if program.unit is None:  # no outliers: the scaling of the moments is all it needs
+        settings["simplex_scale_strategy"] = 0
     for common, natives in COMMON.items():
         if (value := getattr(options, common)) is not None:
             settings |= dict.fromkeys(natives, value)
     if options.sink is not None:
         settings |= {"output_flag": True, "log_to_console": False}
+    most = 8 * (os.cpu_count() or 1)
+    if options.threads is not None and options.threads > most:
+        raise OptionError(
+            f"threads is {options.threads}, far more than the {os.cpu_count()} cores here: give at most {most}."
+        )
     for name, value in (settings | dict(options.native)).items():
         _set(highs, name, value)
 
@@ -131,21 +134,22 @@ def _pass(highs: Any, program: LinearProgram) -> None:
         raise SolverError("highs refused the model. Save it with problem.save(path) and report it.")
 
 
-def _read(highs: Any, problem: Problem, shape: tuple[int, int]) -> Answer:
+def _read(highs: Any, program: LinearProgram) -> Answer:
     status = highs.getModelStatus()
     solution, info = highs.getSolution(), highs.getInfo()
-
-    def values(valid: bool, numbers: Any, expected: int, wanted: int) -> FloatArray | None:
-        array = np.asarray(numbers, dtype=np.float64)
-        return array[:wanted] if valid and array.size == expected else None
-
+    columns, rows = solution.col_value, solution.row_dual
+    has_point = solution.value_valid and len(columns) == program.col_lower.size
+    has_duals = solution.dual_valid and len(rows) == program.row_lower.size
+    counts = (
+        info.simplex_iteration_count,
+        info.ipm_iteration_count,
+        info.crossover_iteration_count,
+        info.pdlp_iteration_count,
+    )
     return Answer(
         outcome=OUTCOMES.get(status.name, Outcome.FAILED),
-        membership=values(solution.value_valid, solution.col_value, shape[1], problem.n_points),
-        multipliers=values(solution.dual_valid, solution.row_dual, shape[0], problem.n_moments),
+        membership=program.memberships(columns) if has_point else None,
+        multipliers=np.asarray(rows, dtype=np.float64)[: program.n_moments] if has_duals else None,
         message=f"HiGHS: {highs.modelStatusToString(status)}",
-        iterations=max(info.simplex_iteration_count, 0)
-        + max(info.ipm_iteration_count, 0)
-        + max(info.crossover_iteration_count, 0)
-        + max(info.pdlp_iteration_count, 0),
+        iterations=sum(max(count, 0) for count in counts),
     )

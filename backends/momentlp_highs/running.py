@@ -20,15 +20,26 @@ def run_interruptibly(highs: Any, options: Options) -> None:
     """
     listener = _Listener(options)
     listener.attach(highs)
-    worker = threading.Thread(target=listener.guard, args=(highs.run,), name="momentlp-highs", daemon=True)
+    done = threading.Event()
+
+    def work() -> None:
+        try:
+            listener.guard(highs.run)
+        finally:
+            done.set()
+
+    worker = threading.Thread(target=work, name="momentlp-highs", daemon=True)
     worker.start()
     try:
-        while worker.is_alive():
-            worker.join(0.1)
+        # Not worker.join(): interrupted, it may take a running thread for a finished one.
+        while not done.wait(0.1):
+            pass
     except BaseException:
         listener.stop.set()
-        worker.join()
+        done.wait()
         raise
+    finally:
+        worker.join()
     if listener.failure is not None:
         raise listener.failure
 

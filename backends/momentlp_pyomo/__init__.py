@@ -9,6 +9,7 @@ Pyomo redirects the output of the whole process while a solver runs, so one solv
 from __future__ import annotations
 
 import threading
+import time
 from typing import Any, ClassVar
 
 import numpy as np
@@ -86,19 +87,24 @@ class Pyomo(Backend):
         with _one_at_a_time:
             solver = _solver(name)
             settings = _settings(name, native, options)
+            started = time.perf_counter()
             model = self.to_model(problem)
             model.dual = pyo.Suffix(direction=pyo.Suffix.IMPORT)
             arguments: dict[str, Any] = {"load_solutions": False, "tee": options.verbose, "options": settings}
             if options.time_limit is not None:
-                arguments["timelimit"] = options.time_limit
+                left = options.time_limit - (time.perf_counter() - started)
+                if left <= 0:
+                    return Answer(Outcome.LIMIT, None, None, "Pyomo: the time limit passed while the model was built")
+                arguments["timelimit"] = left
             results = solver.solve(model, **arguments)
             condition = str(results.solver.termination_condition)
-            has_point = _load(model, results)
+            outcome = OUTCOMES.get(condition, Outcome.FAILED)
+            has_point = outcome is Outcome.OPTIMAL and _load(model, results)
             membership = [variable.value for variable in model.membership.values()]
             duals = [model.dual.get(model.moments[key], 0.0) if key in model.moments else 0.0 for key in model.moment_names]
         complete = has_point and None not in membership
         return Answer(
-            outcome=OUTCOMES.get(condition, Outcome.FAILED),
+            outcome=outcome,
             membership=np.array(membership, dtype=np.float64) if complete else None,
             multipliers=_signed(problem, np.array(duals, dtype=np.float64)) if complete else None,
             message=f"Pyomo with {name}: {condition}",

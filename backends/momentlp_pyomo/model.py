@@ -74,6 +74,7 @@ def to_problem(model: Any) -> Problem:
     """
     if not isinstance(model, pyo.ConcreteModel):
         raise ModelError(f"expected a Problem or a Pyomo ConcreteModel, not {type(model).__name__}.")
+    _check_components(model)
     with _unfixed(model):
         variables = _variables(model)
         column_of = {id(variable): column for column, variable in enumerate(variables)}
@@ -85,10 +86,13 @@ def to_problem(model: Any) -> Problem:
         for constraint in model.component_data_objects(pyo.Constraint, active=True, descend_into=True):
             terms = _linear_terms(constraint.body, constraint.name)
             for variable, coefficient in zip(terms.linear_vars, terms.linear_coefs, strict=True):
+                if id(variable) not in column_of:
+                    raise ModelError(f"{constraint.name} uses {variable.name}, of a deactivated block: activate it.")
                 rows.append(len(names))
                 columns.append(column_of[id(variable)])
                 data.append(float(coefficient))
-            names.append(_moment_name(model, constraint))
+            own = _moment_name(model, constraint)
+            names.append(own if own not in names else f"{constraint.name} (constraint)")
             lower.append(-np.inf if constraint.lower is None else pyo.value(constraint.lower) - terms.constant)
             upper.append(np.inf if constraint.upper is None else pyo.value(constraint.upper) - terms.constant)
     caps = np.zeros(len(variables))
@@ -121,6 +125,21 @@ def load_values(model: Any, solution: Solution) -> None:
             suffix[constraint] = multiplier
 
 
+HARMLESS = ("BuildAction", "BuildCheck", "ExternalFunction")
+
+
+def _check_components(model: Any) -> None:
+    """Refuse active components that say something a linear program cannot: leaving them out would prove the wrong thing."""
+    known = (pyo.Var, pyo.Constraint, pyo.Objective, pyo.Param, pyo.Set, pyo.RangeSet, pyo.Expression, pyo.Suffix, pyo.Block)
+    for component in model.component_objects(active=True, descend_into=True):
+        kind = component.ctype
+        if kind not in known and kind.__name__ not in HARMLESS:
+            raise ModelError(
+                f"{component.name} is a {kind.__name__}, which momentlp cannot certify: deactivate it, or write it as "
+                "linear constraints."
+            )
+
+
 @contextmanager
 def _unfixed(model: Any) -> Iterator[None]:
     """Look at fixed variables as variables whose bounds meet, not as numbers folded into constants."""
@@ -144,7 +163,9 @@ def _bounds(variable: Any) -> tuple[float, float]:
     if not variable.is_continuous():
         raise ModelError(f"variable {variable.name} is not continuous; momentlp certifies linear programs only.")
     if variable.fixed:
-        low = high = float(pyo.value(variable))
+        if variable.value is None:
+            raise ModelError(f"variable {variable.name} is fixed but has no value: give it one.")
+        low = high = float(variable.value)
     else:
         low, high = (np.nan if bound is None else float(bound) for bound in variable.bounds)
     if not (np.isfinite(low) and np.isfinite(high)):

@@ -34,6 +34,7 @@ KNOWN = {
     "ipm_optimality_tolerance": float,
     "simplex_dual_edge_weight_strategy": str,
 }
+STRATEGIES = ("dantzig", "devex", "steepest-devex", "steepest")
 ONLY = {"ipm_optimality_tolerance": ("highs-ipm",), "simplex_dual_edge_weight_strategy": ("highs-ds",)}
 OUTCOMES = {0: Outcome.OPTIMAL, 1: Outcome.LIMIT, 2: Outcome.INFEASIBLE}  # 3 unbounded, 4 numerical trouble: failures
 
@@ -60,7 +61,7 @@ class Scipy(Backend):
         from scipy.optimize import linprog
 
         method, settings = self._settings(options)
-        program = problem.linear_program()
+        program = problem.linear_program().equilibrated()
         rows = program.matrix.shape[0]
         bounds = np.vstack(
             [
@@ -80,7 +81,7 @@ class Scipy(Backend):
         usable = marginals is not None and np.shape(marginals) == (rows,)
         return Answer(
             outcome=OUTCOMES.get(result.status, Outcome.FAILED),
-            membership=None if membership is None else np.asarray(membership)[: problem.n_points],
+            membership=None if membership is None else program.memberships(membership),
             multipliers=-np.asarray(marginals, dtype=np.float64)[: problem.n_moments] if usable else None,
             message=f"linprog: {' '.join(str(result.message).split())}",
             iterations=int(result.nit) if result.nit is not None else None,
@@ -116,3 +117,7 @@ def _check_type(option: str, value: Any, expected: Any) -> None:
         raise OptionError(f"scipy's option {option!r} must be of type {expected.__name__}, not {value!r}.")
     if option.endswith("tolerance") and not 1e-10 <= value < np.inf:
         raise OptionError(f"scipy's option {option!r} must be at least 1e-10, not {value!r}.")
+    if option in ("maxiter", "time_limit") and not value >= 0:
+        raise OptionError(f"scipy's option {option!r} must not be negative, but it is {value!r}.")
+    if option == "simplex_dual_edge_weight_strategy" and value not in STRATEGIES:
+        raise OptionError(f"scipy's option {option!r} must be one of {', '.join(STRATEGIES)}, not {value!r}.")

@@ -1,0 +1,91 @@
+"""Data on which solvers go wrong: outliers, wide ranges, odd units. Nothing wrong may be called optimal."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from oracle import one_moment_optimum
+
+import momentlp as mlp
+
+PROVED = (mlp.Status.OPTIMAL, mlp.Status.EMPTY)
+
+
+def test_an_outlier_does_not_hide_the_others(backend: str) -> None:
+    """A sentinel of -1e10 in a column: scaled by its largest entry, everything else would look like zero."""
+    X = np.random.default_rng(0).normal(size=(300, 1))
+    X[0] = -1e10
+    solution = mlp.solve(mlp.Spec().compile(X, labelled=np.argsort(-X[:, 0])[:30]), backend)
+    assert solution.status is mlp.Status.OPTIMAL
+    assert solution.objective == pytest.approx(30.0)
+
+
+@pytest.mark.parametrize("outlier", [1e8, 1e12])
+def test_an_outlier_that_mends_nothing_is_no_excuse(backend: str, outlier: float) -> None:
+    a = np.concatenate([np.ones(1000), -np.ones(10), [outlier]])
+    solution = mlp.solve(mlp.Problem.from_arrays(a[:, None], 0.0, 0.0), backend)
+    assert solution.status is mlp.Status.OPTIMAL
+    assert solution.objective == pytest.approx(20.0, rel=1e-6)
+
+
+@pytest.mark.parametrize("unit", [1e-20, 1e-8, 1e8, 1e20])
+@pytest.mark.parametrize("what", ["weights", "caps"])
+def test_units_of_weights_and_caps_do_not_matter(backend: str, what: str, unit: float) -> None:
+    problem = mlp.Problem.from_arrays([[-1.0], [1.0], [3.0]], 0.0, 0.0, **{what: unit})
+    solution = mlp.solve(problem, backend)
+    assert solution.status is mlp.Status.OPTIMAL
+    assert solution.objective == pytest.approx(2 * unit, rel=1e-9)
+    assert solution.certificate.holds()
+
+
+@pytest.mark.parametrize(
+    ("weights", "rows"),
+    [(-1.0, ([[-1.0], [1.0]], -1.0, 1.0)), (0.0, ([[-1.0], [1.0]], -1.0, 1.0)), (1.0, ([[1.0], [1.0]], -np.inf, 0.5))],
+    ids=["negative weights", "no weights", "a bound on the size"],
+)
+def test_a_small_optimum_is_not_an_empty_class(backend: str, weights: float, rows: tuple[object, float, float]) -> None:
+    assert mlp.solve(mlp.Problem.from_arrays(*rows, weights=weights), backend).status is mlp.Status.OPTIMAL
+
+
+def test_a_class_of_half_a_point_by_share_is_not_empty(backend: str) -> None:
+    X = np.linspace(-1, 1, 10)[:, None]
+    spec = mlp.Spec(tolerance=mlp.Absolute(0.1), constraints=[mlp.Share(high=0.05)])
+    solution = mlp.solve(spec.compile(X, mean=[0.0]), backend)
+    assert solution.status is mlp.Status.OPTIMAL
+    assert solution.objective == pytest.approx(0.5)
+
+
+def test_near_the_hull_nobody_claims_a_set_that_is_not_there(backend: str) -> None:
+    solution = mlp.solve(mlp.Spec().compile([[1.0], [2.0], [3.0]], mean=[1 - 1e-8]), backend)
+    assert solution.status in (mlp.Status.EMPTY, mlp.Status.FAILED)
+
+
+@pytest.mark.parametrize("name", ["highs", "glpk", "scipy"])
+@pytest.mark.parametrize("decades", [0, 3, 6, 8, 10, 12, 15])
+def test_what_is_proved_is_the_exact_optimum(name: str, decades: int) -> None:
+    """One moment whose entries, weights and caps span many decades, against exact arithmetic."""
+    random = np.random.default_rng(decades)
+    unproved = 0
+    for _ in range(25):
+        n = int(random.integers(2, 200))
+        a = random.normal(size=n) * 10.0 ** random.integers(-9, 10)
+        some = random.uniform(size=n) < random.choice([0.02, 0.3])
+        a[some] *= 10.0 ** random.uniform(-decades, decades, int(some.sum()))
+        a[random.integers(n)] *= 10.0 ** (decades * random.integers(0, 2))
+        eps = float(random.choice([0.0, 1e-3, 1.0]) * np.median(np.abs(a)))
+        weights, caps = (
+            10.0 ** (random.uniform(-1, 1, n) * random.integers(0, 2) + random.integers(-8, 9)) for _ in range(2)
+        )
+        problem = mlp.Problem.from_arrays(a[:, None], -eps, eps, weights=weights, caps=caps)
+        solution = mlp.solve(problem, name)
+        if solution.status not in PROVED:
+            unproved += 1
+            continue
+        optimum = float(one_moment_optimum(a, -eps, eps, weights, caps))
+        assert abs(solution.objective - optimum) <= 1e-5 * max(optimum, problem.point_weight)
+    assert unproved <= (0 if decades <= 6 else 3)
+
+
+def test_threads_beyond_reason_are_refused() -> None:
+    with pytest.raises(mlp.OptionError, match="threads is 1000000"):
+        mlp.solve(mlp.Problem.from_arrays([[1.0]], 0.0, 1.0), threads=10**6)
