@@ -11,9 +11,10 @@
 """
 
 from momentlp.backend import Answer, Backend, Capability, Options, Outcome, Progress
+from momentlp.balance import Balance, BalanceRow
 from momentlp.certificate import Certificate
 from momentlp.compare import Comparison, compare
-from momentlp.constraints import Constraint
+from momentlp.constraints import Constraint, Data, GroupShare, Known, Moment, Share
 from momentlp.errors import (
     BackendNotFoundError,
     BackendUnavailableError,
@@ -23,11 +24,14 @@ from momentlp.errors import (
     FileFormatError,
     ModelError,
     MomentLPError,
+    OnlyLabelledWarning,
     OptionError,
     SolverError,
     SpecError,
 )
-from momentlp.features import FeatureMap, FittedMap, Linear
+from momentlp.explain import Explanation, SmallestTolerance
+from momentlp.features import Concat, FeatureMap, FittedMap, Kernel, Linear, Quadratic, Spectral, Transformer
+from momentlp.functions import constraint, feature_map
 from momentlp.moments import MomentBlock, MomentMatrix
 from momentlp.problem import Problem
 from momentlp.registry import BackendInfo, backends
@@ -35,7 +39,7 @@ from momentlp.separator import Separator
 from momentlp.solution import Solution, Status
 from momentlp.solve import solve
 from momentlp.spec import Spec
-from momentlp.tolerances import Absolute, Relative, Target, Tolerance
+from momentlp.tolerances import Absolute, Relative, StandardError, Target, Tolerance
 
 __version__ = "0.1.0"
 
@@ -46,37 +50,55 @@ __all__ = [
     "BackendInfo",
     "BackendNotFoundError",
     "BackendUnavailableError",
+    "Balance",
+    "BalanceRow",
     "Capability",
     "Certificate",
     "Comparison",
     "CompileError",
+    "Concat",
     "Constraint",
+    "Data",
     "DataError",
+    "Explanation",
     "ExtraMissingError",
     "FeatureMap",
     "FileFormatError",
     "FittedMap",
+    "GroupShare",
+    "Kernel",
+    "Known",
     "Linear",
     "ModelError",
+    "Moment",
     "MomentBlock",
     "MomentLPError",
     "MomentMatrix",
+    "OnlyLabelledWarning",
     "OptionError",
     "Options",
     "Outcome",
     "Problem",
     "Progress",
+    "Quadratic",
     "Relative",
     "Separator",
+    "Share",
+    "SmallestTolerance",
     "Solution",
     "SolverError",
     "Spec",
     "SpecError",
+    "Spectral",
+    "StandardError",
     "Status",
     "Target",
     "Tolerance",
+    "Transformer",
     "__version__",
     "backends",
     "compare",
+    "constraint",
+    "feature_map",
     "solve",
 ]

@@ -32,17 +32,24 @@ Arrays = dict[str, NDArray[Any]]
 def save_problem(problem: Problem, path: Path) -> None:
     """Write a problem; ``path`` is used as it stands, with no ending added."""
     arrays: Arrays = {"weights": problem.weights, "caps": problem.caps}
-    header: dict[str, Any] = {"format": FORMAT, "version": VERSION, "blocks": []}
+    header: dict[str, Any] = {"format": FORMAT, "version": VERSION, "labelled": problem.labelled is not None, "blocks": []}
+    if problem.labelled is not None:
+        arrays["labelled"] = problem.labelled
     for number, block in enumerate(problem.blocks):
         key = f"block{number}"
         entry = {
             "names": list(block.names),
+            "labels": list(block.labels),
+            "width": block.width is not None,
+            "widens": block.widens,
             "features": _pack(block.features, f"{key}.features", arrays),
             "transform": None if block.transform is None else _pack(block.transform, f"{key}.transform", arrays),
             "fitted": None,
         }
         for field in VECTORS:
             arrays[f"{key}.{field}"] = getattr(block, field)
+        if block.width is not None:
+            arrays[f"{key}.width"] = block.width
         if block.fitted is not None:
             entry["fitted"] = _pack_fitted(block.fitted, key, arrays)
         header["blocks"].append(entry)
@@ -53,8 +60,13 @@ def save_problem(problem: Problem, path: Path) -> None:
 def load_problem(path: Path) -> Problem:
     """Read a problem back, or say why the file cannot be one."""
     try:
+        with path.open("rb") as stream:
+            if stream.read(2) != b"PK":
+                raise FileFormatError(f"{str(path)!r} is not a saved problem of momentlp (a .npz that Problem.save wrote).")
         with path.open("rb") as stream, np.load(stream, allow_pickle=False) as archive:
             arrays = {key: archive[key] for key in archive.files}
+        if "header" not in arrays:
+            raise FileFormatError(f"{str(path)!r} is a .npz, but not one that Problem.save wrote.")
         header = json.loads(arrays["header"].tobytes())
         if not isinstance(header, dict) or header.get("format") != FORMAT:
             raise FileFormatError(f"{str(path)!r} is not a saved problem of momentlp.")
@@ -63,7 +75,8 @@ def load_problem(path: Path) -> Problem:
                 f"{str(path)!r} has format version {header.get('version')!r}; this momentlp reads {VERSION}. Upgrade it."
             )
         blocks = [_block(entry, f"block{number}", arrays) for number, entry in enumerate(header["blocks"])]
-        return Problem(tuple(blocks), arrays["weights"], arrays["caps"])
+        labelled = arrays["labelled"] if header["labelled"] else None
+        return Problem(tuple(blocks), arrays["weights"], arrays["caps"], labelled)
     except FileNotFoundError:
         raise FileFormatError(f"there is no file {str(path)!r}.") from None
     except FileFormatError:
@@ -76,13 +89,18 @@ def load_problem(path: Path) -> Problem:
 
 
 def _block(entry: Mapping[str, Any], key: str, arrays: Arrays) -> MomentBlock:
-    names = entry["names"]
-    if not isinstance(names, list) or not all(isinstance(name, str) for name in names):
-        raise FileFormatError(f"the moment names of {key} are not a list of texts.")
+    for field in ("names", "labels"):
+        if not isinstance(entry[field], list) or not all(isinstance(name, str) for name in entry[field]):
+            raise FileFormatError(f"the {field} of {key} are not a list of texts.")
+    if entry["widens"] not in ("sum", "mean", None):
+        raise FileFormatError(f"{key} cannot widen by {entry['widens']!r}.")
     return MomentBlock(
         features=_unpack(entry["features"], f"{key}.features", arrays),
         transform=None if entry["transform"] is None else _unpack(entry["transform"], f"{key}.transform", arrays),
-        names=tuple(names),
+        names=tuple(entry["names"]),
+        labels=tuple(entry["labels"]),
+        width=np.asarray(arrays[f"{key}.width"], dtype=np.float64) if entry["width"] else None,
+        widens=entry["widens"],
         fitted=None if entry["fitted"] is None else _unpack_fitted(entry["fitted"], key, arrays),
         **{field: np.asarray(arrays[f"{key}.{field}"], dtype=np.float64) for field in VECTORS},
     )
@@ -113,6 +131,11 @@ def _unpack(entry: Mapping[str, Any], key: str, arrays: Arrays) -> Matrix:
 
 
 def _pack_fitted(fitted: FittedMap, key: str, arrays: Arrays) -> dict[str, Any]:
+    if fitted.model is not None:
+        raise FileFormatError(
+            f"the fitted {type(fitted.model).__name__} of this problem cannot be saved without a pickle: "
+            "save the spec and the data instead, and compile again."
+        )
     for name, array in fitted.state.items():
         arrays[f"{key}.state.{name}"] = np.asarray(array)
     return {

@@ -15,7 +15,18 @@ from numpy.typing import NDArray
 
 from momentlp.errors import DataError
 
-__all__ = ["FloatArray", "IndexArray", "Matrix", "as_indices", "as_points", "as_vector", "is_sparse"]
+__all__ = [
+    "FloatArray",
+    "IndexArray",
+    "Matrix",
+    "as_indices",
+    "as_points",
+    "as_positions",
+    "as_sample",
+    "as_vector",
+    "check_columns",
+    "is_sparse",
+]
 
 FloatArray: TypeAlias = NDArray[np.float64]
 IndexArray: TypeAlias = NDArray[np.intp]
@@ -61,6 +72,24 @@ def as_points(X: Any, argument: str = "X") -> tuple[Matrix, tuple[str, ...] | No
     return matrix, names
 
 
+def as_sample(sample: Any, points: Matrix, columns: tuple[str, ...] | None) -> Matrix:
+    """Check a labelled sample: a table of points with the columns of X."""
+    matrix, names = as_points(sample, "sample")
+    if matrix.shape[1] != points.shape[1]:
+        raise DataError(f"sample has {matrix.shape[1]} column(s), but X has {points.shape[1]}.")
+    check_columns(names, columns, "sample")
+    return matrix
+
+
+def check_columns(names: tuple[str, ...] | None, expected: tuple[str, ...] | None, argument: str) -> None:
+    """Check that two tables of the same width have the same column names, where both have any."""
+    for name, other in zip(names or (), expected or (), strict=False):
+        if name != other:
+            raise DataError(
+                f"{argument} has column {name!r} where {other!r} is expected. Give the same columns in the same order."
+            )
+
+
 def as_vector(values: Any, length: int, argument: str) -> FloatArray:
     """Check a vector of finite numbers of a known length; a single number stands for all of them."""
     vector = np.asarray(_dense_floats(values, argument), dtype=np.float64)
@@ -72,6 +101,27 @@ def as_vector(values: Any, length: int, argument: str) -> FloatArray:
         first = int(np.flatnonzero(~np.isfinite(vector))[0])
         raise DataError(f"{argument} must be finite, but entry {first} is {vector[first]}.")
     return vector
+
+
+def as_positions(labelled: Any, X: Any) -> Any:
+    """Refuse labels that speak of a pandas index where positions are meant; return everything else as it is.
+
+    After a shuffle or a split, the index of a frame and the positions of its rows are different numbers, and mixing them up
+    would silently label the wrong points.
+    """
+    index = getattr(X, "index", None)
+    if index is None or not hasattr(index, "equals"):
+        return labelled
+    if hasattr(labelled, "index") and hasattr(labelled.index, "equals") and not labelled.index.equals(index):
+        raise DataError(
+            "labelled is a Series whose index differs from that of X: align it first, labelled.reindex(X.index)."
+        )
+    if hasattr(labelled, "get_indexer") and list(index) != list(range(len(index))):
+        raise DataError(
+            "labelled holds labels of the index of X, but positions are expected: give X.index.get_indexer(labelled), "
+            "or a boolean mask."
+        )
+    return labelled
 
 
 def as_indices(labelled: Any, n_points: int, argument: str = "labelled") -> IndexArray:
@@ -87,7 +137,10 @@ def as_indices(labelled: Any, n_points: int, argument: str = "labelled") -> Inde
     >>> as_indices([True, False, True], 3)
     array([0, 2])
     """
-    chosen = np.asarray(labelled)
+    try:
+        chosen = np.asarray(labelled)
+    except ValueError:
+        raise DataError(f"{argument} must be a flat list of indices or a mask, not a nested one.") from None
     if chosen.dtype == bool:
         if chosen.shape != (n_points,):
             raise DataError(
@@ -107,10 +160,9 @@ def as_indices(labelled: Any, n_points: int, argument: str = "labelled") -> Inde
         raise DataError(f"{argument} holds index {outside[0]}, but the points are numbered 0 to {n_points - 1}.")
     values, counts = np.unique(chosen, return_counts=True)
     if values.size != chosen.size:
-        raise DataError(
-            f"{argument} holds index {values[counts > 1][0]} more than once. List each point once; "
-            "if it should count more, use weights."
-        )
+        mask = chosen.size == n_points and set(values.tolist()) <= {0, 1}
+        hint = "It looks like a mask of 0 and 1: use .astype(bool)." if mask else "List each point once."
+        raise DataError(f"{argument} holds index {values[counts > 1][0]} more than once. {hint}")
     return chosen
 
 
@@ -146,7 +198,7 @@ def _dense_floats(values: Any, argument: str) -> NDArray[np.floating[Any]]:
     kept = array.dtype == np.float32
     try:
         floats: NDArray[np.floating[Any]] = np.asarray(array, dtype=np.float32 if kept else np.float64, order="C")
-    except (TypeError, ValueError):
+    except (TypeError, ValueError, OverflowError):
         raise DataError(f"{argument} holds text or objects where numbers belong. Convert or encode them first.") from None
     return floats
 

@@ -9,12 +9,12 @@ from dataclasses import asdict
 from pathlib import Path
 from typing import Annotated, Any, NoReturn
 
-import numpy as np
 import typer
 from rich.markup import escape
 from rich.table import Table as RichTable
 
 import momentlp as mlp
+from momentlp.compare import CERTIFIED
 from momentlp.screens import (
     document,
     err,
@@ -26,7 +26,7 @@ from momentlp.screens import (
     progress,
     write_solution,
 )
-from momentlp.tables import Table, read_table
+from momentlp.tables import Table, read_numbers, read_points
 
 __all__ = ["app"]
 
@@ -38,6 +38,7 @@ EXIT_CODES = {
     mlp.Status.FAILED: 6,
 }
 USAGE, DISAGREE, NO_BACKEND = 2, 6, 7
+SPECS = (".json", ".yaml", ".yml")
 AGREEMENT = 1e-6  # certified objectives further apart than this, relatively, disagree
 
 app = typer.Typer(
@@ -50,8 +51,8 @@ app = typer.Typer(
 )
 
 Json = Annotated[bool, typer.Option("--json", help="Write one JSON document to standard output.")]
-Source = Annotated[Path, typer.Argument(help="A saved problem (.npz), or a spec (.json) to be compiled with DATA.")]
-Data = Annotated[Path | None, typer.Argument(help="The points: .csv, .npy or .npz, one row each.")]
+Source = Annotated[Path, typer.Argument(help="A saved problem (.npz), or a spec (.json, .yaml) to be compiled with DATA.")]
+Data = Annotated[Path | None, typer.Argument(help="The points, one row each: .csv, .parquet, .npy or .npz.")]
 LabelledColumn = Annotated[str | None, typer.Option(help="Column of DATA that is 1 for known members and 0 for all others.")]
 LabelledFile = Annotated[Path | None, typer.Option("--labelled", help="File of the row numbers (from 0) of known members.")]
 SampleFile = Annotated[Path | None, typer.Option("--sample", help="File of known members that are not part of DATA.")]
@@ -104,8 +105,10 @@ def solve(
     with _errors(as_json):
         problem = _problem(source, data, labelled_column, labelled, sample, mean)
         limits: dict[str, Any] = {"time_limit": time_limit, "iteration_limit": iteration_limit, "threads": threads}
-        if verbose:
-            limits["log"] = lambda text: err.print(text, end="", markup=False)
+        if verbose and "log" in _capabilities(backend):
+            limits["log"] = lambda text: err.print(text, end="", markup=False, emoji=False)
+        elif verbose:
+            limits["verbose"] = not as_json  # such a solver writes to standard output, which JSON keeps for itself
         with progress(f"solving {problem.n_points} points x {problem.n_moments} moments") as tell:
             if "progress" in _capabilities(backend):
                 limits["progress"] = lambda report: tell(f"{report.iterations} iterations")
@@ -141,11 +144,11 @@ def compare(
         if csv is not None:
             rows.to_csv(csv)
         if as_json:
-            out.print(rows.to_json(), markup=False, soft_wrap=True)
+            print_json(json.loads(rows.to_json()))
         else:
             print_comparison(rows)
     ran = [row for row in rows if row["status"] != "unavailable"]
-    certified = bool(ran) and all(row["status"] in ("optimal", "empty") for row in ran)
+    certified = bool(ran) and all(row["status"] in CERTIFIED for row in ran)
     raise typer.Exit(0 if certified and rows.spread <= AGREEMENT else DISAGREE if ran else NO_BACKEND)
 
 
@@ -158,9 +161,10 @@ def demo(
     as_json: Json = False,
 ) -> None:
     """Find one digit among scikit-learn's 1797 from a few labelled ones, through every backend, and draw it."""
-    from momentlp.demo import draw, run_demo
+    from momentlp.demo import check_picture, draw, run_demo
 
     with _errors(as_json):
+        check_picture(picture)
         with progress("solving with") as tell:
             result = run_demo(digit, labelled, seed, on_start=tell)
         with progress("drawing"):
@@ -179,31 +183,29 @@ def _problem(
     """Load a saved problem, or compile a spec with what the options say is known of the class."""
     options = {"--labelled-column": column, "--labelled": labelled, "--sample": sample, "--mean": mean}
     given = [name for name, value in options.items() if value is not None]
+    is_spec = source.suffix.lower() in SPECS
     if data is None:
-        if source.suffix == ".json":
+        if is_spec:
             raise mlp.DataError(f"{source} is a spec: name the file of points after it.")
         if given:
-            raise mlp.DataError(f"{given[0]} goes with a spec and a file of points; {source} is a saved problem.")
+            raise mlp.DataError(f"{given[0]} goes with a spec and a file of points; {source} is taken for a saved problem.")
         return mlp.Problem.load(source)
+    if not is_spec:
+        raise mlp.DataError(f"with a file of points, the first file must be a spec ({', '.join(SPECS)}), not {source}.")
     if len(given) != 1:
         got = " and ".join(given) or "none"
         raise mlp.DataError(f"say what is known of the class by exactly one of {', '.join(options)}; got {got}.")
-    spec, points = mlp.Spec.load(source), read_table(data)
+    spec, points = mlp.Spec.load(source), read_points(data)
     if column is not None:
+        if not isinstance(points, Table):
+            raise mlp.DataError(f"{data} holds a sparse matrix, which has no columns by name: use --labelled.")
         points, mask = points.split(column)
         return spec.compile(points, labelled=mask)
     if labelled is not None:
-        return spec.compile(points, labelled=_indices(read_table(labelled)))
+        return spec.compile(points, labelled=read_numbers(labelled))
     if sample is not None:
-        return spec.compile(points, sample=read_table(sample))
-    return spec.compile(points, mean=np.ravel(read_table(mean or Path()).values))
-
-
-def _indices(table: Table) -> Any:
-    values = np.ravel(table.values)
-    if values.dtype.kind == "f" and (values == np.floor(values)).all():
-        return values.astype(np.int64)
-    return values
+        return spec.compile(points, sample=read_points(sample))
+    return spec.compile(points, mean=read_numbers(mean or Path()))
 
 
 def _capabilities(backend: str) -> tuple[str, ...]:

@@ -14,18 +14,21 @@ from typing import Any
 
 import numpy as np
 
-from momentlp.backend import Backend
-from momentlp.errors import BackendUnavailableError, MomentLPError, OptionError
+from momentlp.backend import Backend, Options
+from momentlp.errors import BackendUnavailableError, DataError, MomentLPError, OptionError
 from momentlp.files import write_atomically
+from momentlp.layout import aligned
 from momentlp.memory import peak_memory
 from momentlp.problem import Problem
 from momentlp.registry import backends as registered
+from momentlp.registry import find_backend
 from momentlp.solution import Solution, Status
 from momentlp.solve import solve
 
 __all__ = ["Comparison", "compare"]
 
-CERTIFIED = (Status.OPTIMAL.value, Status.EMPTY.value)
+CERTIFIED = (Status.OPTIMAL.value, Status.EMPTY.value, Status.INFEASIBLE.value)  # each of them is proved
+FOUND = (Status.OPTIMAL.value, Status.EMPTY.value)
 
 FIELDS = (
     "backend", "engine", "version", "status", "objective", "bound", "gap", "primal_residual", "dual_residual", "iterations",
@@ -36,7 +39,7 @@ COLUMNS: dict[str, Callable[[dict[str, Any]], str]] = {
     "backend": lambda row: str(row["backend"]),
     "engine": lambda row: str(row["engine"] or "-"),
     "status": lambda row: str(row["status"]),
-    "objective": lambda row: _number(row["objective"], ".9g"),
+    "objective": lambda row: _number(None if row["status"] == "infeasible" else row["objective"], ".9g"),
     "gap": lambda row: _number(row["gap"], ".0e"),
     "primal": lambda row: _number(row["primal_residual"], ".0e"),
     "dual": lambda row: _number(row["dual_residual"], ".0e"),
@@ -73,8 +76,11 @@ class Comparison(Sequence[dict[str, Any]]):
 
     @property
     def spread(self) -> float:
-        """Largest relative difference between the certified objectives; NaN if there are none."""
-        values = [row["objective"] for row in self.records if row["status"] in CERTIFIED]
+        """Largest relative difference between certified objectives; infinite if one has a set and another proves none."""
+        statuses = {row["status"] for row in self.records if row["status"] in CERTIFIED}
+        if Status.INFEASIBLE.value in statuses:
+            return 0.0 if len(statuses) == 1 else float("inf")
+        values = [row["objective"] for row in self.records if row["status"] in FOUND]
         return (max(values) - min(values)) / max(1.0, *map(abs, values)) if values else float("nan")
 
     @property
@@ -90,17 +96,15 @@ class Comparison(Sequence[dict[str, Any]]):
         engines = self.independent_engines
         independent = f"{len(engines)} independent engines ({', '.join(engines)})"
         which = independent if len(engines) > 1 else f"one engine, {engines[0]}"
-        return f"{len(certified)} of {len(self)} certified, by {which}; objectives agree to {self.spread:.0e}."
+        agreement = f"objectives agree to {self.spread:.0e}" if np.isfinite(self.spread) else "they contradict each other"
+        return f"{len(certified)} of {len(self)} certified, by {which}; {agreement}."
 
     def table(self) -> list[list[str]]:
         """Return the rows of the table, headings first, as text."""
         return [list(COLUMNS), *([show(row) for show in COLUMNS.values()] for row in self.records)]
 
     def __str__(self) -> str:
-        rows = self.table()
-        widths = [max(len(row[column]) for row in rows) for column in range(len(COLUMNS))]
-        lines = ["  ".join(cell.ljust(width) for cell, width in zip(row, widths, strict=True)).rstrip() for row in rows]
-        return "\n".join([*lines, self.verdict()])
+        return f"{aligned(self.table())}\n{self.verdict()}"
 
     def to_csv(self, path: str | Path | None = None) -> str:
         """Return the records as CSV, and write them to a file if one is named."""
@@ -117,7 +121,7 @@ class Comparison(Sequence[dict[str, Any]]):
 
 def compare(
     problem: Problem,
-    backends: Sequence[str | Backend] | None = None,
+    backends: str | Backend | Sequence[str | Backend] | None = None,
     *,
     repeat: int = 1,
     on_start: Callable[[str], Any] | None = None,
@@ -128,7 +132,7 @@ def compare(
     Parameters
     ----------
     problem : Problem
-    backends : sequence of str or Backend, optional
+    backends : name, Backend, or sequence of them, optional
         Default: every registered one. One that cannot be used here, or that raises, gets a row that says so.
     repeat : int
         How often each is run; rounds are interleaved, and the median time is reported.
@@ -144,11 +148,7 @@ def compare(
     >>> [(row["backend"], row["status"], row["objective"], row["same_engine_as"]) for row in rows]
     [('highs', 'optimal', 2.0, ['scipy']), ('scipy', 'optimal', 2.0, ['highs'])]
     """
-    if repeat < 1:
-        raise OptionError(f"repeat must be a whole number of at least 1, not {repeat!r}.")
-    chosen = [info.name for info in registered()] if backends is None else list(backends)
-    if not chosen:
-        raise OptionError("backends is empty: name at least one, or leave it out for all.")
+    chosen = _checked(problem, backends, repeat, options)
     runs: list[list[dict[str, Any]]] = [[] for _ in chosen]
     solutions: dict[str, Solution] = {}
     for _ in range(repeat):
@@ -169,6 +169,26 @@ def compare(
             other["backend"] for other in records if other is not row and row["engine"] and other["engine"] == row["engine"]
         ]
     return Comparison(tuple(records), solutions)
+
+
+def _checked(
+    problem: Any, backends: str | Backend | Sequence[str | Backend] | None, repeat: int, options: dict[str, Any]
+) -> list[str | Backend]:
+    """Return the backends to compare, or say what is wrong with the call."""
+    if not isinstance(problem, Problem):
+        raise DataError(f"problem must be a Problem, not {type(problem).__name__}: compile one with Spec.compile.")
+    if not isinstance(repeat, int) or repeat < 1:
+        raise OptionError(f"repeat must be a whole number of at least 1, not {repeat!r}.")
+    if backends is None:
+        return [info.name for info in registered()]
+    chosen = [backends] if isinstance(backends, (str, Backend)) else list(backends)
+    if not chosen:
+        raise OptionError("backends is empty: name at least one, or leave it out for all.")
+    for backend in chosen:
+        if isinstance(backend, str):
+            find_backend(backend)
+    Options(**{name: value for name, value in options.items() if name in Options.__dataclass_fields__ and name != "log"})
+    return chosen
 
 
 def _measure(

@@ -15,15 +15,16 @@ from momentlp.compare import Comparison, compare
 from momentlp.errors import ExtraMissingError, OptionError, SolverError
 from momentlp.features import Linear
 from momentlp.files import write_atomically
+from momentlp.plots import GREY, RED
 from momentlp.solution import Solution
 from momentlp.spec import Spec
 from momentlp.tolerances import Relative
 
-__all__ = ["Demo", "draw", "run_demo"]
+__all__ = ["Demo", "check_picture", "draw", "run_demo"]
 
 STANDARD_ERRORS = 2.0
 PER_ROW = 28
-GREY, RED = "#9aa5b1", "#d1495b"
+PICTURES = (".png", ".svg", ".pdf")
 
 
 @dataclass(frozen=True, eq=False)
@@ -119,10 +120,15 @@ def draw(demo: Demo, path: Path) -> None:
     for place in np.flatnonzero(~demo.truth[found]):
         row, column = divmod(int(place), PER_ROW)
         upper.add_patch(Rectangle((column * 9 - 0.5, row * 9 - 0.5), 10, 10, fill=False, edgecolor=RED, linewidth=1.6))
-    form = path.suffix.lstrip(".").lower() or "png"
-    if form not in figure.canvas.get_supported_filetypes():
-        raise OptionError(f"cannot draw to {path}: a picture ends in .png, .svg or .pdf.")
-    write_atomically(path, lambda stream: figure.savefig(stream, format=form, dpi=130))
+    write_atomically(path, lambda stream: figure.savefig(stream, format=path.suffix.lstrip(".").lower(), dpi=130))
+
+
+def check_picture(path: Path) -> None:
+    """Refuse the name of a picture that could not be drawn, before any work is done."""
+    if path.suffix.lower() not in PICTURES:
+        raise OptionError(f"picture must end in {', '.join(PICTURES)}, but it is {str(path)!r}.")
+    if not path.parent.is_dir():
+        raise OptionError(f"picture is to be drawn to {str(path)!r}, but there is no folder {str(path.parent)!r}.")
 
 
 def _draw_tiles(axes: Any, images: FloatArray, per_row: int, title: str) -> None:
@@ -141,7 +147,8 @@ def _rows(images: NDArray[Any], per_row: int = PER_ROW) -> int:
 
 
 def _draw_scores(axes: Any, demo: Demo) -> None:
-    scores = demo.solution.scores
+    tie = np.abs(demo.solution.scores) < 1e-9  # on the hyperplane rounding decides the sign; draw them where they were put
+    scores = np.where(tie, np.where(demo.solution.membership > 0.5, 1e-9, -1e-9), demo.solution.scores)
     own, other = scores[demo.truth & demo.unlabelled], scores[~demo.truth]
     width = max(float(np.ptp(scores)), 1.0) / 60
     edges = width * np.arange(np.floor(scores.min() / width), np.ceil(scores.max() / width) + 1)  # one edge lies at zero
@@ -153,8 +160,8 @@ def _draw_scores(axes: Any, demo: Demo) -> None:
     for word, side, offset in (("out", "right", -8), ("in", "left", 8)):
         place = {"xycoords": ("data", "axes fraction"), "textcoords": "offset points"}
         axes.annotate(word, (0, 1), (offset, -6), ha=side, va="top", **place)
-    axes.set_title("Score of every image: the hyperplane is at zero", loc="left", fontsize=11)
-    axes.set_xlabel("score  1 - (A y)", fontsize=9)
+    axes.set_title("Score of every unlabelled image; the hyperplane is at zero", loc="left", fontsize=11)
+    axes.set_xlabel("score: how far on the side of the class", fontsize=9)
     axes.set_ylabel("images", fontsize=9)
     axes.legend(frameon=False, fontsize=9, loc="upper left")
     axes.spines[["top", "right"]].set_visible(False)

@@ -14,6 +14,7 @@ __all__ = [
     "FileFormatError",
     "ModelError",
     "MomentLPError",
+    "OnlyLabelledWarning",
     "OptionError",
     "SolverError",
     "SpecError",
@@ -62,3 +63,7 @@ class SolverError(MomentLPError, RuntimeError):
 
 class ModelError(MomentLPError, ValueError):
     """A Pyomo model says something that the linear program of this package cannot hold."""
+
+
+class OnlyLabelledWarning(UserWarning):
+    """The answer is the labelled set and nothing else, because nothing else can have its mean."""

@@ -24,7 +24,7 @@ class Declared(BaseModel):
 
     model_config = ConfigDict(frozen=True, extra="forbid", arbitrary_types_allowed=True)
 
-    def __init__(self, *values: Any, **fields: Any) -> None:
+    def __init__(self, /, *values: Any, **fields: Any) -> None:
         fields |= self._name_positional(values, fields)
         try:
             super().__init__(**fields)
@@ -41,6 +41,9 @@ class Declared(BaseModel):
             raise SpecError(f"{cls.__name__} got {min(twice)!r} twice: once by position and once by name.")
         return named
 
+    def __setattr__(self, name: str, value: Any) -> None:
+        raise SpecError(f"{type(self).__name__}.{name} cannot be changed: make a new {type(self).__name__}.")
+
 
 class Kind(Declared):
     """Base of the families. A family sets ``group``; a kind in it sets the field ``kind``."""
@@ -49,29 +52,64 @@ class Kind(Declared):
     kind: str
 
     @classmethod
+    def __pydantic_init_subclass__(cls, **_: Any) -> None:
+        """Refuse a second class of the same kind; defining the same class anew, as in a notebook, is fine."""
+        name = _kind_of(cls)
+        family = next((base for base in cls.__mro__ if "group" in vars(base)), None)
+        for other in _descendants(family) if name is not None and family is not None else ():
+            same = (other.__module__, other.__qualname__) == (cls.__module__, cls.__qualname__)
+            if other is not cls and not same and _kind_of(other) == name:
+                raise SpecError(f"{cls.__name__} has kind {name!r}, which {other.__name__} has already: choose another.")
+
+    @classmethod
     def parse(cls, value: Any) -> Self:
         """Accept an instance of the family as it is, or build one from ``{"kind": ..., ...}``."""
         if isinstance(value, cls):
             return value
         family = cls.group.rpartition(".")[2]
-        if not isinstance(value, dict) or not isinstance(value.get("kind"), str):
-            raise SpecError(f"expected one of the {family} or a table with a 'kind', got {value!r}.")
+        if isinstance(value, dict) and isinstance(value.get("kind"), str) and (found := cls.find(value["kind"])) is not None:
+            return found(**{str(name): field for name, field in value.items() if name != "kind"})
         known = cls.known()
-        if value["kind"] not in known:
-            raise SpecError(f"{value['kind']!r} is not a registered kind of {family}; known: {', '.join(sorted(known))}.")
-        return known[value["kind"]](**{name: field for name, field in value.items() if name != "kind"})
+        if not isinstance(value, dict) or not isinstance(value.get("kind"), str):
+            example = next(iter(known.values())).__name__ if known else "..."
+            shown = repr(value) if len(repr(value)) < 60 else f"{repr(value)[:60]}..."
+            raise SpecError(
+                f"expected one of the {family}, such as mlp.{example}(...), or a table with a 'kind', got {shown}."
+            )
+        raise SpecError(f"{value['kind']!r} is not a registered kind of {family}; known: {', '.join(sorted(known))}.")
+
+    @classmethod
+    def find(cls, name: str) -> type[Self] | None:
+        """Return a kind of this family by name; a plugin is loaded only if it is the one asked for."""
+        found = [subclass for subclass in _descendants(cls) if _kind_of(subclass) == name]
+        if found:
+            return found[-1]  # a class that was defined anew: the latest counts
+        for point in entry_points(group=cls.group, name=name):
+            try:
+                return point.load()  # type: ignore[no-any-return]  # what an entry point holds is known only now
+            except Exception as error:
+                raise SpecError(
+                    f"kind {name!r} ({point.value}) cannot be loaded: {type(error).__name__}: {error}."
+                ) from error
+        return None
 
     @classmethod
     def known(cls) -> dict[str, type[Self]]:
         """Return every kind of this family by name: classes that exist, then installed plugins."""
         kinds: dict[str, type[Self]] = {}
         for subclass in _descendants(cls):
-            if "kind" in subclass.model_fields and isinstance(name := subclass.model_fields["kind"].default, str):
+            if (name := _kind_of(subclass)) is not None:
                 kinds[name] = subclass
         for point in entry_points(group=cls.group):
-            if point.name not in kinds:
-                kinds[point.name] = point.load()
+            if point.name not in kinds and (found := cls.find(point.name)) is not None:
+                kinds[point.name] = found
         return kinds
+
+
+def _kind_of(cls: type[BaseModel]) -> str | None:
+    """Return the name of a kind, or None for a class between a family and its kinds."""
+    default = cls.model_fields["kind"].default if "kind" in cls.model_fields else None
+    return default if isinstance(default, str) else None
 
 
 def _descendants(cls: type[Any]) -> Iterator[type[Any]]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import sys
 import threading
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -15,6 +16,7 @@ from rich.console import Console
 from rich.markup import escape
 from rich.table import Table
 
+from momentlp.certificate import farkas_value
 from momentlp.compare import Comparison
 from momentlp.demo import Demo
 from momentlp.files import write_atomically
@@ -58,15 +60,19 @@ def print_solution(solution: Solution, folder: Path | None) -> None:
         "objective": f"{solution.objective:.9g}",
         "bound": f"{solution.bound:.9g}",
         "certificate": f"gap {proof.gap:.1e}, primal {proof.primal_residual:.1e}, dual {proof.dual_residual:.1e}",
-        "on the hyperplane": f"{proof.fractional} point(s), held by {proof.active} active moment(s)",
-        "solved by": f"{solution.backend} ({solution.engine} {solution.version}) in {seconds:.3f} s",
-        "its own words": f"{solution.message}{repaired}",
+        "fractional": f"{proof.fractional} point(s) on the hyperplane; {proof.active} active moment(s)",
     }
+    if status is Status.INFEASIBLE:
+        lines = {"proof": f"the bound of no set at all is {farkas_value(solution.problem, solution.multipliers):.3g} < 0"}
+    if status in (Status.EMPTY, Status.INFEASIBLE):
+        lines["in conflict"] = ", ".join(solution.conflict()[:8])
+    lines["solved by"] = f"{solution.backend} {solution.version} (engine {solution.engine}) in {seconds:.3f} s"
+    lines["its own words"] = f"{solution.message}{repaired}"
     if folder is not None:
         lines["written to"] = f"{folder / 'membership.csv'}, {folder / 'solution.json'}"
     out.print(f"[bold {colour}]{status.name}[/]  {meaning}")
     for name, text in lines.items():
-        out.print(f"{name:<20}  {text}", markup=False, soft_wrap=True)
+        out.print(f"{name:<20}  {text}", markup=False, emoji=False, soft_wrap=True)
 
 
 def print_comparison(rows: Comparison) -> None:
@@ -97,7 +103,7 @@ def print_demo(demo: Demo) -> None:
 
 def print_json(value: Any) -> None:
     """Print one JSON document."""
-    out.print(json.dumps(_finite(value), indent=2), markup=False, soft_wrap=True)
+    sys.stdout.write(json.dumps(_finite(value), indent=2) + "\n")
 
 
 def document(solution: Solution) -> dict[str, Any]:

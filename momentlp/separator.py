@@ -73,9 +73,13 @@ class Separator:
         X : array, frame or sparse matrix, shape (n, d)
             Points as they were given to ``compile``; rows of features where the problem was built from arrays.
         """
+        if not any(self.maps):
+            return np.asarray(self.offset + _bare_features(X, self.normal.size) @ self.normal, dtype=np.float64)
         parts = []
         for normal, origin, fitted in zip(self.normals, self.origins, self.maps, strict=True):
-            features = fitted(X) if fitted else _bare_features(X, normal.size)
+            if fitted is None:  # rows of a constraint: they speak of the points of the problem alone
+                continue
+            features = fitted(X)
             sparse = is_sparse(features)
             parts.append(features @ normal - origin @ normal if sparse else (features - origin) @ normal)
         return np.asarray(self.level + np.sum(parts, axis=0), dtype=np.float64)

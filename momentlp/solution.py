@@ -11,7 +11,9 @@ from typing import Any
 import numpy as np
 
 from momentlp.arrays import FloatArray
+from momentlp.balance import Balance
 from momentlp.certificate import Certificate
+from momentlp.explain import Explanation
 from momentlp.problem import Problem
 from momentlp.separator import Separator
 
@@ -106,6 +108,27 @@ class Solution:
         towards = -self.separator.normal
         length = float(np.linalg.norm(towards))
         return towards / length if length > 0 else towards
+
+    def conflict(self) -> tuple[str, ...]:
+        """Return the names of the moments and constraints with a multiplier, the heaviest first."""
+        weight = np.abs(self.multipliers) * self.problem.scale
+        order = np.argsort(-weight, kind="stable")
+        return tuple(self.problem.names[j] for j in order if weight[j] > 1e-9 * weight.max())
+
+    def balance(self) -> Balance:
+        """Return the table of what was asked of every moment and what was achieved."""
+        from momentlp.balance import Balance
+
+        return Balance.of(self)
+
+    def explain(self) -> Explanation:
+        """Say why there is no answer, with a proof, and the smallest tolerance that would give one.
+
+        For EMPTY and INFEASIBLE; solves a few further programs with the same backend.
+        """
+        from momentlp.explain import explain
+
+        return explain(self)
 
     def summary(self) -> dict[str, Any]:
         """Return the figures of this answer as a flat record of plain values."""

@@ -3,18 +3,22 @@
 from __future__ import annotations
 
 import json
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Annotated, Any, Literal, Self
 
 import numpy as np
+import scipy.sparse as sp
 from pydantic import BeforeValidator, SerializeAsAny
+from pydantic.json_schema import models_json_schema
+from pydantic_core import PydanticSerializationError
 
-from momentlp.arrays import FloatArray, as_indices, as_points, as_vector
-from momentlp.constraints import Constraint
-from momentlp.errors import CompileError, SpecError
-from momentlp.features import FeatureMap, Linear
+from momentlp.arrays import FloatArray, Matrix, as_indices, as_points, as_positions, as_sample, as_vector, is_sparse
+from momentlp.constraints import Constraint, Data
+from momentlp.errors import CompileError, DataError, ExtraMissingError, SpecError
+from momentlp.features import FeatureMap, FittedMap, Linear
 from momentlp.files import write_atomically
-from momentlp.kinds import Declared
+from momentlp.kinds import Declared, Kind
 from momentlp.problem import Problem
 from momentlp.tolerances import Absolute, Target, Tolerance
 
@@ -48,7 +52,9 @@ class Spec(Declared):
     tolerance: Annotated[SerializeAsAny[Tolerance], BeforeValidator(Tolerance.parse)] = Absolute(0.0)
     constraints: tuple[Annotated[SerializeAsAny[Constraint], BeforeValidator(Constraint.parse)], ...] = ()
 
-    def compile(self, X: Any, *, labelled: Any = None, sample: Any = None, mean: Any = None) -> Problem:
+    def compile(
+        self, X: Any, *, labelled: Any = None, sample: Any = None, mean: Any = None, sample_weight: Any = None
+    ) -> Problem:
         """Put the spec and the data together. Exactly one of ``labelled``, ``sample`` and ``mean`` says what the class is.
 
         Parameters
@@ -61,6 +67,9 @@ class Spec(Declared):
             Known members of the class that are not part of X.
         mean : array, shape (k,)
             The mean of the class in feature space, where it is known.
+        sample_weight : array, shape (N,), optional
+            How many points each row of X stands for, in the objective and in the moments alike: they become the caps of the
+            memberships, so a row of weight 2 is two points. Labelled rows count by their weight in the mean.
 
         Raises
         ------
@@ -75,32 +84,75 @@ class Spec(Declared):
             got = " and ".join(chosen) or "none of them"
             raise CompileError(f"compile needs exactly one of labelled=, sample= and mean=, but got {got}.")
         points, columns = as_points(X, "X")
-        fitted = self.features.fit(points, columns)
-        features = self.features.transform(points, fitted)
-        known = None
-        if labelled is not None:
-            known = features[as_indices(labelled, points.shape[0], "labelled")]
-        elif sample is not None:
-            known = fitted(sample, "sample")
-        alpha = as_vector(mean, len(fitted.names), "mean") if known is None else _mean(known)
-        target = Target(features, alpha, fitted.names, fitted, known)
-        n_points = points.shape[0]
-        problem = Problem((self.tolerance.block(target),), weights=np.ones(n_points), caps=np.ones(n_points))
+        caps = (
+            np.ones(points.shape[0]) if sample_weight is None else as_vector(sample_weight, points.shape[0], "sample_weight")
+        )
+        if (caps < 0).any():
+            raise DataError(f"sample_weight must not be negative, but entry {int(np.argmax(caps < 0))} is {caps.min()}.")
+        known = None if labelled is None else as_indices(as_positions(labelled, X), points.shape[0], "labelled")
+        if known is not None and not caps[known].sum() > 0:
+            raise DataError("sample_weight is zero for every labelled point: the class has no mean then.")
+        others = None if sample is None else as_sample(sample, points, columns)
+        fits = [_fit(part, points, columns, others) for part in self.features.parts()]
+        fits = _told_apart(fits)
+        counts = tuple(len(fit.fitted.names) for fit in fits)
+        means = (
+            [None] * len(fits) if mean is None else np.split(as_vector(mean, sum(counts), "mean"), np.cumsum(counts)[:-1])
+        )
+        blocks = []
+        for fit, tolerance, alpha in zip(fits, self.tolerance.split(counts), means, strict=True):
+            members = fit.points[known] if known is not None else fit.sample
+            weights = caps[known] if known is not None else None
+            centre = _mean(members, weights) if alpha is None else alpha
+            blocks.append(tolerance.block(Target(fit.points, centre, fit.fitted.names, fit.fitted, members)))
+        problem = Problem(tuple(blocks), weights=np.ones(points.shape[0]), caps=caps, labelled=known)
+        data = Data(points, columns)
         for constraint in self.constraints:
-            problem = constraint.apply(problem, points)
+            problem = constraint.apply(problem, data)
+            if not isinstance(problem, Problem):
+                raise CompileError(f"{type(constraint).__name__}.apply must return a Problem, not {type(problem).__name__}.")
         return problem
 
     def to_json(self) -> str:
         """Write the spec as JSON text."""
-        return self.model_dump_json(indent=2)
+        return json.dumps(self.to_fields(), indent=2)
+
+    def to_fields(self) -> dict[str, Any]:
+        """Return the spec as plain tables and lists, as JSON or YAML hold them."""
+        try:
+            return self.model_dump(mode="json")
+        except PydanticSerializationError as error:
+            raise SpecError(f"the spec cannot be written: {str(error).rpartition('ValueError: ')[2]}") from None
 
     @classmethod
     def from_json(cls, text: str) -> Self:
         """Read a spec from JSON text. Only registered kinds are built; nothing that the text names is imported."""
+        if not isinstance(text, str):
+            raise SpecError(f"from_json takes text, not {type(text).__name__}: for a file use Spec.load(path).")
         try:
             fields = json.loads(text)
-        except json.JSONDecodeError as error:
-            raise SpecError(f"the spec is not valid JSON: {error}.") from None
+        except (ValueError, RecursionError) as error:
+            hint = " To read a file, use Spec.load(path)." if text.strip().endswith(".json") else ""
+            raise SpecError(f"the spec is not valid JSON: {error}.{hint}") from None
+        return cls.from_fields(fields)
+
+    def to_yaml(self) -> str:
+        """Write the spec as YAML text. Needs PyYAML."""
+        return str(_yaml().safe_dump(self.to_fields(), sort_keys=False))
+
+    @classmethod
+    def from_yaml(cls, text: str) -> Self:
+        """Read a spec from YAML text, by YAML's safe rules. Needs PyYAML."""
+        yaml = _yaml()
+        try:
+            fields = yaml.safe_load(text)
+        except yaml.YAMLError as error:
+            raise SpecError(f"the spec is not valid YAML: {' '.join(str(error).split())}.") from None
+        return cls.from_fields(fields)
+
+    @classmethod
+    def from_fields(cls, fields: Any) -> Self:
+        """Build a spec from plain tables and lists, as JSON or YAML hold them."""
         if not isinstance(fields, dict):
             raise SpecError(f"a spec is a table of fields, but the text holds {type(fields).__name__}.")
         if fields.get("version", SPEC_VERSION) != SPEC_VERSION:
@@ -108,21 +160,88 @@ class Spec(Declared):
                 f"the spec has version {fields['version']!r}, but this momentlp reads version {SPEC_VERSION}: "
                 "upgrade momentlp, or write the spec anew."
             )
-        return cls(**fields)
+        return cls(**{str(name): value for name, value in fields.items()})
 
     def save(self, path: str | Path) -> None:
-        """Write the spec to a JSON file."""
-        write_atomically(Path(path), lambda stream: stream.write(self.to_json().encode() + b"\n"))
+        """Write the spec to a file: YAML if its name ends in ``.yaml`` or ``.yml``, JSON otherwise."""
+        text = self.to_yaml() if _is_yaml(path) else self.to_json() + "\n"
+        write_atomically(Path(path), lambda stream: stream.write(text.encode()))
 
     @classmethod
     def load(cls, path: str | Path) -> Self:
-        """Read a spec from a JSON file."""
+        """Read a spec from a JSON or YAML file. Only registered kinds are built; nothing that it names is imported."""
         try:
             text = Path(path).read_text(encoding="utf-8")
         except (OSError, UnicodeDecodeError) as error:
             raise SpecError(f"cannot read the spec {str(path)!r}: {error}.") from None
-        return cls.from_json(text)
+        try:
+            return cls.from_yaml(text) if _is_yaml(path) else cls.from_json(text)
+        except SpecError as error:
+            raise SpecError(f"{path}: {error}") from None
+
+    @staticmethod
+    def json_schema() -> dict[str, Any]:
+        """Return the JSON schema of specs, with every kind that is known now: what an editor needs to complete and check."""
+        families: list[type[Kind]] = [FeatureMap, Tolerance, Constraint]
+        kinds = {family: list(family.known().values()) for family in families}
+        models = [(model, "validation") for model in (Spec, *(kind for known in kinds.values() for kind in known))]
+        _, schema = models_json_schema(models, title="momentlp spec")  # type: ignore[arg-type]  # the mode is a Literal
+        for family, known in kinds.items():
+            schema["$defs"][family.__name__] = {"oneOf": [{"$ref": f"#/$defs/{kind.__name__}"} for kind in known]}
+            for kind in known:
+                schema["$defs"][kind.__name__]["required"] = sorted(
+                    {"kind", *schema["$defs"][kind.__name__].get("required", [])}
+                )
+        return {**schema, "$schema": "https://json-schema.org/draft/2020-12/schema", "$ref": "#/$defs/Spec"}
 
 
-def _mean(features: Any) -> FloatArray:
-    return np.ravel(np.asarray(features.mean(axis=0, dtype=np.float64))).astype(np.float64)
+def _is_yaml(path: str | Path) -> bool:
+    return Path(path).suffix.lower() in (".yaml", ".yml")
+
+
+def _yaml() -> Any:
+    try:
+        import yaml
+    except ImportError:
+        raise ExtraMissingError("specs in YAML need PyYAML: run pip install 'momentlp[yaml]', or use JSON.") from None
+    return yaml
+
+
+@dataclass(frozen=True, eq=False)
+class _Fit:
+    """One part of the feature map, fitted, and the features it gives."""
+
+    fitted: FittedMap
+    points: Matrix
+    sample: Matrix | None
+
+
+def _fit(part: FeatureMap, points: Matrix, columns: tuple[str, ...] | None, sample: Matrix | None) -> _Fit:
+    if sample is None or not part.joint:
+        fitted = part.fit(points, columns)
+        return _Fit(fitted, part.training(points, fitted), None if sample is None else fitted(sample, "sample"))
+    stack = (
+        sp.vstack([sp.csr_array(points), sp.csr_array(sample)], format="csr")
+        if is_sparse(points)
+        else np.vstack([points, sample])
+    )
+    fitted = part.fit(stack, columns)
+    features = part.training(stack, fitted)
+    return _Fit(fitted, features[: points.shape[0]], features[points.shape[0] :])
+
+
+def _told_apart(fits: list[_Fit]) -> list[_Fit]:
+    """Give features of different parts different names."""
+    names = [name for fit in fits for name in fit.fitted.names]
+    if len(set(names)) == len(names):
+        return fits
+    return [
+        replace(fit, fitted=replace(fit.fitted, names=tuple(f"{number}.{name}" for name in fit.fitted.names)))
+        for number, fit in enumerate(fits, 1)
+    ]
+
+
+def _mean(features: Matrix, weights: FloatArray | None) -> FloatArray:
+    if weights is None or (weights == 1.0).all():
+        return np.ravel(np.asarray(features.mean(axis=0, dtype=np.float64))).astype(np.float64)
+    return np.asarray(features.T @ weights / weights.sum(), dtype=np.float64)

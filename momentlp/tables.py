@@ -1,23 +1,24 @@
-"""Points and labels from files: ``.csv``, ``.npy`` and ``.npz``."""
+"""Points and labels from files: ``.csv``, ``.txt``, ``.parquet``, ``.npy`` and ``.npz`` (sparse as scipy saves it)."""
 
 from __future__ import annotations
 
 import csv
 import zipfile
+from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 import numpy as np
+import scipy.sparse as sp
 from numpy.typing import NDArray
 
-from momentlp.arrays import FloatArray
-from momentlp.errors import DataError
+from momentlp.errors import DataError, ExtraMissingError
 
-__all__ = ["Table", "read_table"]
+__all__ = ["Table", "read_numbers", "read_points"]
 
 TRUE = {"1", "1.0", "true", "yes", "y", "t"}
-FALSE = {"0", "0.0", "false", "no", "n", "f", "", "nan"}
+FALSE = {"0", "0.0", "false", "no", "n", "f", "", "nan", "none"}
 
 
 @dataclass(frozen=True, eq=False)
@@ -41,38 +42,80 @@ class Table:
         for row, mark in enumerate(marks):
             if mark not in TRUE | FALSE:
                 raise DataError(
-                    f"column {column!r} of {self.path} must mark known members by 1 and all others by 0, "
-                    f"but row {row} holds {mark!r}."
+                    f"column {column!r} of {self.path} must mark known members by 1 (or true, yes) and all others by 0 (or "
+                    f"false, no, nothing), but row {row} holds {mark!r}."
                 )
         rest = self.columns[:at] + self.columns[at + 1 :]
         return Table(rest, np.delete(self.values, at, axis=1), self.path), np.array([mark in TRUE for mark in marks])
 
 
-def read_table(path: Path) -> Table:
-    """Read a table of points. A ``.npz`` must hold exactly one array."""
-    readers = {".csv": _read_csv, ".npy": _read_numpy, ".npz": _read_numpy}
+def read_points(path: Path) -> Any:
+    """Read a table of points: a :class:`Table`, or a sparse matrix where the file holds one."""
+    points = _read(path)
+    if isinstance(points, np.ndarray):
+        if points.ndim != 2:
+            raise DataError(f"{path} holds an array of {points.ndim} dimension(s); a table of points has two.")
+        return Table(tuple(f"x{column}" for column in range(points.shape[1])), points, path)
+    return points
+
+
+def read_numbers(path: Path) -> NDArray[Any]:
+    """Read a flat list of numbers: one column, one row, or an array of one dimension. Whole ones come as integers."""
+    content = _read(path)
+    if sp.issparse(content):
+        raise DataError(f"{path} holds a sparse matrix where a flat list of numbers belongs.")
+    values = np.asarray(content.values if isinstance(content, Table) else content)
+    if values.ndim == 2 and 1 not in values.shape:
+        raise DataError(f"{path} holds a table of shape {values.shape} where a flat list of numbers belongs.")
+    values = np.ravel(values)
+    whole = values.dtype.kind == "f" and bool(np.isfinite(values).all()) and bool((values == np.floor(values)).all())
+    return values.astype(np.int64) if whole else values
+
+
+def _read(path: Path) -> Any:
+    readers: dict[str, Callable[[Path], Any]] = {
+        ".csv": _read_csv,
+        ".txt": _read_csv,
+        ".parquet": _read_parquet,
+        ".npy": _read_numpy,
+        ".npz": _read_numpy,
+    }
     if path.suffix.lower() not in readers:
         raise DataError(f"cannot read {path}: expected a file that ends in {', '.join(readers)}.")
     try:
         return readers[path.suffix.lower()](path)
     except FileNotFoundError:
         raise DataError(f"there is no file {path}.") from None
-    except (OSError, ValueError, UnicodeDecodeError, EOFError, zipfile.BadZipFile, csv.Error) as error:
-        if isinstance(error, DataError):
-            raise
+    except (DataError, ExtraMissingError):
+        raise
+    except (OSError, ValueError, EOFError, KeyError, zipfile.BadZipFile, csv.Error) as error:
         raise DataError(f"cannot read {path}: {error}.") from None
 
 
-def _read_numpy(path: Path) -> Table:
+def _read_numpy(path: Path) -> Any:
     with path.open("rb") as stream:
+        if stream.read(2) not in (b"PK", b"\x93N"):
+            raise DataError(f"{path} is not a file that numpy wrote.")
+        stream.seek(0)
         loaded = np.load(stream, allow_pickle=False)
-        if not isinstance(loaded, np.ndarray):
-            if len(loaded.files) != 1:
-                raise DataError(f"{path} holds {len(loaded.files)} arrays ({', '.join(loaded.files)}): keep one.")
-            loaded = loaded[loaded.files[0]]
-    if loaded.ndim != 2:
-        raise DataError(f"{path} holds an array of {loaded.ndim} dimension(s); a table of points has two.")
-    return Table(tuple(f"x{column}" for column in range(loaded.shape[1])), loaded, path)
+        if isinstance(loaded, np.ndarray):
+            return loaded
+        if {"format", "shape", "data"} <= set(loaded.files):
+            stream.seek(0)
+            return sp.load_npz(stream)
+        if len(loaded.files) != 1:
+            raise DataError(f"{path} holds {len(loaded.files)} arrays ({', '.join(loaded.files)}): keep one.")
+        return loaded[loaded.files[0]]
+
+
+def _read_parquet(path: Path) -> Table:
+    try:
+        import pandas as pd
+
+        frame = pd.read_parquet(path)
+    except ImportError:
+        raise ExtraMissingError("parquet files need pandas and pyarrow: run pip install 'momentlp[parquet]'.") from None
+    return Table(tuple(str(column) for column in frame.columns), frame.to_numpy(), path)
 
 
 def _read_csv(path: Path) -> Table:
@@ -81,21 +124,29 @@ def _read_csv(path: Path) -> Table:
     if not rows:
         raise DataError(f"{path} is empty.")
     width = len(rows[0])
-    for number, row in enumerate(rows, 1):
+    for line, row in enumerate(rows, 1):
         if len(row) != width:
-            raise DataError(f"row {number} of {path} has {len(row)} field(s) where the first has {width}.")
+            raise DataError(f"line {line} of {path} has {len(row)} field(s) where the first has {width}.")
     if any(_as_number(cell) is None for cell in rows[0]):
         columns, rows = tuple(cell.strip() for cell in rows[0]), rows[1:]
+        _check_heading(columns, path)
     else:
         columns = tuple(f"x{column}" for column in range(width))
     if not rows:
         raise DataError(f"{path} has a heading but no rows.")
     numbers = [[_as_number(cell) for cell in row] for row in rows]
-    if all(value is not None for row in numbers for value in row):
-        values: FloatArray | NDArray[Any] = np.array(numbers, dtype=np.float64)
-    else:
-        values = np.array(rows, dtype=object)
-    return Table(columns, values, path)
+    numeric = all(value is not None for row in numbers for value in row)
+    return Table(columns, np.array(numbers, dtype=np.float64) if numeric else np.array(rows, dtype=object), path)
+
+
+def _check_heading(columns: tuple[str, ...], path: Path) -> None:
+    if "" in columns:
+        raise DataError(
+            f"column {columns.index('')} of {path} has no heading. If pandas wrote row numbers there, write the file "
+            "with index=False; otherwise give it a name."
+        )
+    if len(columns) == 1 and ";" in columns[0]:
+        raise DataError(f"{path} seems to be separated by ';'. Write it with commas.")
 
 
 def _as_number(cell: str) -> float | None:

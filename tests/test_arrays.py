@@ -80,7 +80,7 @@ def test_means_that_cannot_be_used(mean: object, words: str) -> None:
 @pytest.mark.parametrize(
     ("sample", "words"),
     [
-        (np.zeros((2, 3)), r"sample has 3 column\(s\), but the feature map was fitted on 2"),
+        (np.zeros((2, 3)), r"sample has 3 column\(s\), but X has 2"),
         (np.zeros((0, 2)), "sample is empty"),
         ([[np.nan, 0.0]], "sample must be finite"),
         ([0.0, 1.0], "sample must be a table"),
@@ -115,7 +115,9 @@ def test_tolerances_that_make_no_sense(kind: type[mlp.Tolerance], eps: object) -
 
 
 def test_a_tolerance_per_moment_must_fit() -> None:
-    with pytest.raises(mlp.CompileError, match=r"Absolute holds 3 values, but the features give 2 moments \(x0, x1\)"):
+    with pytest.raises(
+        mlp.CompileError, match="Absolute holds 3 values, but the features give 2 moments: give one number, or 2"
+    ):
         mlp.Spec(tolerance=mlp.Absolute([1.0, 2.0, 3.0])).compile(GOOD, labelled=[0])
 
 

@@ -9,15 +9,15 @@ from __future__ import annotations
 from abc import abstractmethod
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any, ClassVar, Literal
+from typing import Any, ClassVar
 
 from numpy.typing import NDArray
 
-from momentlp.arrays import Matrix, as_points
-from momentlp.errors import DataError
+from momentlp.arrays import Matrix, as_points, check_columns
+from momentlp.errors import CompileError, DataError
 from momentlp.kinds import Kind
 
-__all__ = ["FeatureMap", "FittedMap", "Linear"]
+__all__ = ["FeatureMap", "FittedMap"]
 
 
 @dataclass(frozen=True)
@@ -36,6 +36,8 @@ class FittedMap:
         Whatever the map learned from the points: plain arrays, so that a saved problem needs no pickle.
     named_inputs : bool
         Whether ``inputs`` are names the user gave. Then a frame of new points must carry the same ones.
+    model : object, optional
+        What it learned, where that is not plain arrays. A problem that holds one cannot be saved.
     """
 
     declared: FeatureMap
@@ -43,10 +45,11 @@ class FittedMap:
     names: tuple[str, ...]
     state: Mapping[str, NDArray[Any]]
     named_inputs: bool = False
+    model: Any = None
 
     def __call__(self, X: Any, argument: str = "X") -> Matrix:
-        """Map points to features, shape (n, k)."""
-        return self.declared.transform(self.check(X, argument), self)
+        """Map new points to features, shape (n, k)."""
+        return self.declared.checked(self.declared.transform(self.check(X, argument), self), self)
 
     def check(self, X: Any, argument: str = "X") -> Matrix:
         """Check that new points have the columns this map was fitted on."""
@@ -55,12 +58,7 @@ class FittedMap:
             raise DataError(
                 f"{argument} has {matrix.shape[1]} column(s), but the feature map was fitted on {len(self.inputs)}."
             )
-        if names is not None and self.named_inputs and names != self.inputs:
-            differing = next(pair for pair in zip(names, self.inputs, strict=True) if pair[0] != pair[1])
-            raise DataError(
-                f"{argument} has column {differing[0]!r} where {differing[1]!r} is expected. "
-                "Give the same columns in the same order."
-            )
+        check_columns(names, self.inputs if self.named_inputs else None, argument)
         return matrix
 
 
@@ -68,15 +66,25 @@ class FeatureMap(Kind):
     """Base of all feature maps.
 
     A map of your own is a subclass with a ``kind`` and two methods: :meth:`learn`, which returns the names of its
-    features and the arrays it wants to remember, and :meth:`transform`.
+    features and the arrays it wants to remember, and :meth:`transform`. (:func:`momentlp.feature_map` makes one from a
+    function.)
     """
 
     group: ClassVar[str] = "momentlp.features"
+    joint: ClassVar[bool] = False
+    """Whether a sample that is not part of X is fitted together with X, as it must be for a map that is a graph."""
+
+    def parts(self) -> tuple[FeatureMap, ...]:
+        """Return the maps whose features stand side by side; each becomes a block of moments of its own."""
+        return (self,)
 
     def fit(self, X: Matrix, inputs: tuple[str, ...] | None = None) -> FittedMap:
         """Fit to checked points. ``inputs`` are their column names, if they have any."""
         columns = inputs or tuple(f"x{column}" for column in range(X.shape[1]))
-        names, state = self.learn(X, columns)
+        learned: Any = self.learn(X, columns)
+        if not (isinstance(learned, tuple) and len(learned) == 2 and isinstance(learned[1], dict)):
+            raise CompileError(f"{type(self).__name__}.learn must return the names of its features and a dict of arrays.")
+        names, state = learned
         return FittedMap(self, columns, tuple(names), state, named_inputs=inputs is not None)
 
     @abstractmethod
@@ -87,24 +95,18 @@ class FeatureMap(Kind):
     def transform(self, X: Matrix, fitted: FittedMap) -> Matrix:
         """Map checked points, shape (n, d), to features, shape (n, k)."""
 
+    def training(self, X: Matrix, fitted: FittedMap) -> Matrix:
+        """Return the features of the very points that the map was fitted on."""
+        return self.checked(self.transform(X, fitted), fitted)
 
-class Linear(FeatureMap):
-    """The features are the columns of X themselves: a class cut off by a plane in the space it lives in.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> fitted = Linear().fit(np.array([[1.0, 2.0]]), ("width", "height"))
-    >>> fitted.names
-    ('width', 'height')
-    """
-
-    kind: Literal["linear"] = "linear"
-
-    def learn(self, X: Matrix, inputs: tuple[str, ...]) -> tuple[tuple[str, ...], dict[str, NDArray[Any]]]:
-        """Remember nothing: a column keeps its name."""
-        return inputs, {}
-
-    def transform(self, X: Matrix, fitted: FittedMap) -> Matrix:
-        """Return the points as they are."""
-        return X
+    def checked(self, features: Matrix, fitted: FittedMap) -> Matrix:
+        """Check what :meth:`transform` returned, so that a mistake in a map of your own is named as such."""
+        try:
+            matrix, _ = as_points(features, f"what {type(self).__name__}.transform returned")
+        except DataError as error:
+            raise CompileError(str(error)) from None
+        if matrix.shape[1] != len(fitted.names):
+            raise CompileError(
+                f"{type(self).__name__}.transform returned {matrix.shape[1]} feature(s), but it named {len(fitted.names)}."
+            )
+        return matrix

@@ -1,0 +1,107 @@
+"""Columns as they are, and all their products: a plane, and a surface of the second order."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, Literal
+
+import numpy as np
+import scipy.sparse as sp
+from numpy.typing import NDArray
+
+from momentlp.arrays import FloatArray, Matrix, is_sparse
+from momentlp.features.base import FeatureMap, FittedMap
+
+__all__ = ["Linear", "Quadratic", "column_spread"]
+
+
+class Linear(FeatureMap):
+    """The features are the columns of X themselves: a class cut off by a plane in the space it lives in.
+
+    Parameters
+    ----------
+    standardise : bool
+        Divide each column by its standard deviation over the points, so that one tolerance suits all of them. (There is
+        nothing to centre: the mean of the class is subtracted anyway, and sparse columns stay sparse.)
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> fitted = Linear().fit(np.array([[1.0, 2.0]]), ("width", "height"))
+    >>> fitted.names
+    ('width', 'height')
+    """
+
+    kind: Literal["linear"] = "linear"
+    standardise: bool = False
+
+    if TYPE_CHECKING:
+
+        def __init__(self, standardise: bool = False) -> None: ...
+
+    def learn(self, X: Matrix, inputs: tuple[str, ...]) -> tuple[tuple[str, ...], dict[str, NDArray[Any]]]:
+        """Remember the spread of each column, if it is to be divided by."""
+        return inputs, {"spread": column_spread(X)} if self.standardise else {}
+
+    def transform(self, X: Matrix, fitted: FittedMap) -> Matrix:
+        """Return the points, divided by the spread if so asked."""
+        if not self.standardise:
+            return X
+        inverse = 1.0 / fitted.state["spread"]
+        return sp.csr_array(X @ sp.diags_array(inverse)) if is_sparse(X) else X * inverse
+
+
+class Quadratic(FeatureMap):
+    """The columns and all their pairwise products, each once: fixes mean and covariance, as for a Gaussian class.
+
+    Parameters
+    ----------
+    standardise : bool
+        Divide each feature, product or not, by its standard deviation over the points.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> Quadratic().fit(np.ones((3, 2)), ("a", "b")).names
+    ('a', 'b', 'a^2', 'a b', 'b^2')
+    """
+
+    kind: Literal["quadratic"] = "quadratic"
+    standardise: bool = False
+
+    if TYPE_CHECKING:
+
+        def __init__(self, standardise: bool = False) -> None: ...
+
+    def learn(self, X: Matrix, inputs: tuple[str, ...]) -> tuple[tuple[str, ...], dict[str, NDArray[Any]]]:
+        """Name the products, and remember the spread of each feature if it is to be divided by."""
+        products = self._products(X[:1]).get_feature_names_out(list(inputs))
+        state = {"spread": column_spread(self._expand(X))} if self.standardise else {}
+        return tuple(str(name) for name in products), state
+
+    def transform(self, X: Matrix, fitted: FittedMap) -> Matrix:
+        """Return columns and products, divided by the spread if so asked."""
+        features = self._expand(X)
+        if not self.standardise:
+            return features
+        inverse = 1.0 / fitted.state["spread"]
+        return sp.csr_array(features @ sp.diags_array(inverse)) if is_sparse(features) else features * inverse
+
+    def _products(self, X: Matrix) -> Any:
+        from sklearn.preprocessing import PolynomialFeatures
+
+        return PolynomialFeatures(degree=2, include_bias=False).fit(X)
+
+    def _expand(self, X: Matrix) -> Matrix:
+        features = self._products(X[:1]).transform(X)
+        return sp.csr_array(features) if is_sparse(features) else features
+
+
+def column_spread(X: Matrix, constant: float = 1.0) -> FloatArray:
+    """Return the standard deviation of each column over the points; ``constant`` for a column that does not vary."""
+    if is_sparse(X):
+        mean = np.ravel(np.asarray(X.mean(axis=0), dtype=np.float64))
+        square = np.ravel(np.asarray((X.astype(np.float64) ** 2).mean(axis=0)))
+        spread = np.sqrt(np.maximum(square - mean**2, 0.0))
+    else:
+        spread = np.asarray(X.std(axis=0, dtype=np.float64))
+    return np.where(spread > 1e-12 * np.maximum(spread.max(initial=0.0), 1e-300), spread, constant)

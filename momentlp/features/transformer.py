@@ -1,0 +1,134 @@
+"""Feature maps from scikit-learn."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Annotated, Any, Literal
+
+import numpy as np
+from numpy.typing import NDArray
+from pydantic import BeforeValidator, PlainSerializer
+
+from momentlp.arrays import Matrix
+from momentlp.errors import CompileError
+from momentlp.features.base import FeatureMap, FittedMap
+
+__all__ = ["Transformer"]
+
+PLAIN = (str, int, float, bool, type(None))
+
+
+def _own_transformers() -> dict[str, type]:
+    """Return scikit-learn's own transformers by name: the only ones that a file can name."""
+    from sklearn.utils import all_estimators
+
+    return dict(all_estimators(type_filter="transformer"))
+
+
+def _to_table(transformer: Any) -> dict[str, Any]:
+    """Write a transformer as its name and the parameters that were set; a pipeline as its steps."""
+    from sklearn.pipeline import Pipeline
+
+    if isinstance(transformer, Pipeline):
+        return {"steps": [_to_table(step) for _, step in transformer.steps]}
+    cls = type(transformer)
+    if _own_transformers().get(cls.__name__) is not cls:
+        raise ValueError(f"{cls.__name__} is not one of scikit-learn's own transformers, so it cannot be written to a file.")
+    changed = _set_parameters(transformer)
+    for name, value in changed.items():
+        if not all(isinstance(entry, PLAIN) for entry in (value if isinstance(value, (list, tuple)) else [value])):
+            raise ValueError(f"parameter {name} of {cls.__name__} is not a plain value, so it cannot be written to a file.")
+    return {"name": cls.__name__, "parameters": {k: list(v) if isinstance(v, tuple) else v for k, v in changed.items()}}
+
+
+def _from_table(value: Any) -> Any:
+    """Accept a transformer, or build one of scikit-learn's own from its name and parameters."""
+    if not isinstance(value, dict):
+        if isinstance(value, type) or not (hasattr(value, "fit") and hasattr(value, "transform")):
+            raise ValueError(f"expected a transformer, an object with fit and transform, but got {value!r}.")
+        return value
+    if isinstance(value.get("steps"), list):
+        from sklearn.pipeline import make_pipeline
+
+        return make_pipeline(*(_from_table(step) for step in value["steps"]))
+    name, parameters, own = value.get("name"), value.get("parameters", {}), _own_transformers()
+    if name not in own:
+        raise ValueError(f"{name!r} is not the name of one of scikit-learn's own transformers.")
+    if not isinstance(parameters, dict):
+        raise ValueError(f"parameters of {name} must be a table.")  # noqa: TRY004  pydantic collects ValueErrors
+    try:
+        return own[name](**{key: tuple(entry) if isinstance(entry, list) else entry for key, entry in parameters.items()})
+    except TypeError as error:
+        raise ValueError(f"{name} does not take these parameters: {error}.") from None
+
+
+def _set_parameters(transformer: Any) -> dict[str, Any]:
+    """Return the parameters of a transformer that differ from its defaults."""
+    import inspect
+
+    defaults = {name: entry.default for name, entry in inspect.signature(type(transformer)).parameters.items()}
+    parameters = transformer.get_params(deep=False)
+    return {
+        name: value
+        for name, value in parameters.items()
+        if name not in defaults or (value is not defaults[name] and repr(value) != repr(defaults[name]))
+    }
+
+
+def _description(transformer: Any) -> tuple[Any, ...]:
+    from sklearn.pipeline import Pipeline
+
+    if isinstance(transformer, Pipeline):
+        return tuple(_description(step) for _, step in transformer.steps)
+    return type(transformer), sorted((name, repr(value)) for name, value in transformer.get_params().items())
+
+
+class Transformer(FeatureMap):
+    """Any scikit-learn transformer or pipeline, fitted on the points.
+
+    One that is scikit-learn's own and has plain parameters can be written to a spec file and read back. A problem that
+    holds a fitted one cannot be saved, since that would take a pickle.
+
+    Examples
+    --------
+    >>> from sklearn.decomposition import PCA
+    >>> Transformer(PCA(n_components=2)).model_dump(mode="json")
+    {'kind': 'transformer', 'transformer': {'name': 'PCA', 'parameters': {'n_components': 2}}}
+    """
+
+    kind: Literal["transformer"] = "transformer"
+    transformer: Annotated[Any, BeforeValidator(_from_table), PlainSerializer(_to_table, when_used="json")]
+
+    if TYPE_CHECKING:
+
+        def __init__(self, transformer: Any) -> None: ...
+
+    def __eq__(self, other: object) -> bool:
+        if not isinstance(other, Transformer):
+            return NotImplemented
+        return _description(self.transformer) == _description(other.transformer)
+
+    __hash__ = None  # type: ignore[assignment]  # transformers have parameters that change
+
+    def fit(self, X: Matrix, inputs: tuple[str, ...] | None = None) -> FittedMap:
+        """Fit a clone of the transformer."""
+        from sklearn.base import clone
+
+        columns = inputs or tuple(f"x{column}" for column in range(X.shape[1]))
+        try:
+            model = clone(self.transformer).fit(X)
+        except (ValueError, TypeError) as error:
+            raise CompileError(f"{type(self.transformer).__name__} cannot be fitted to these points: {error}") from None
+        try:
+            names = tuple(str(name) for name in model.get_feature_names_out(np.array(columns, dtype=object)))
+        except (AttributeError, ValueError):
+            width = model.transform(X[:1]).shape[1]
+            names = tuple(f"{type(self.transformer).__name__.lower()}{number}" for number in range(width))
+        return FittedMap(self, columns, names, {}, named_inputs=inputs is not None, model=model)
+
+    def learn(self, X: Matrix, inputs: tuple[str, ...]) -> tuple[tuple[str, ...], dict[str, NDArray[Any]]]:
+        """Return the names alone: what was learned is an object, see :meth:`fit`."""
+        return self.fit(X, inputs).names, {}
+
+    def transform(self, X: Matrix, fitted: FittedMap) -> Matrix:
+        """Map points by the fitted clone."""
+        return fitted.model.transform(X)
