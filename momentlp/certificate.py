@@ -20,11 +20,12 @@ from typing import Self
 
 import numpy as np
 
-from momentlp.arrays import FloatArray, as_vector
+from momentlp.arrays import FloatArray, IndexArray, as_vector
 from momentlp.problem import Problem
 
 __all__ = ["Certificate", "dual_bound", "farkas_value"]
 
+CHUNK_ENTRIES = 1 << 21  # entries of A that are looked at together
 FRACTION = 1e-7  # closer than this to a bound, a membership counts as being there
 
 
@@ -126,22 +127,33 @@ def _moment_residual(problem: Problem, h: FloatArray, activity: FloatArray) -> f
     if not rows.size:
         return 0.0
     facing = np.where(activity > problem.upper, problem.upper, problem.lower)[rows]
-    noise = 2 * np.finfo(np.float64).eps * (problem.A.each("magnitude", h)[rows] + np.abs(facing))
+    noise = 16 * np.finfo(np.float64).eps * (problem.A.each("magnitude", h)[rows] + np.abs(facing))
     excess = over[rows] - noise - problem.A.each("rounding", h)[rows]
     rows, excess = rows[excess > 0], excess[excess > 0]
     if not rows.size:
         return 0.0
-    down = problem.A.columns(rows) * np.where(activity > problem.upper, 1.0, -1.0)[rows]
-    room = np.where(down > 0, h[:, None], (problem.caps - h)[:, None])
     caps = problem.caps[problem.caps > 0]
     unit = float(np.median(caps)) if caps.size else 1.0
+    step = max(1, CHUNK_ENTRIES // problem.n_points)
+    return (
+        max(
+            _largest_change(problem, h, rows[start : start + step], excess[start : start + step], activity)
+            for start in range(0, rows.size, step)
+        )
+        / unit
+    )
+
+
+def _largest_change(problem: Problem, h: FloatArray, rows: IndexArray, excess: FloatArray, activity: FloatArray) -> float:
+    """Return the largest of the least changes that mend some rows."""
+    down = problem.A.columns(rows) * np.where(activity > problem.upper, 1.0, -1.0)[rows]
+    room = np.where(down > 0, h[:, None], (problem.caps - h)[:, None])
     entries = np.abs(down)
     alone = np.max(entries, axis=0, where=entries * room >= excess, initial=0.0)  # a point that can mend the row by itself
-    changes = [
-        excess[k] / alone[k] if alone[k] > 0 else _least_change(entries[:, k], room[:, k], excess[k])
+    return max(
+        float(excess[k] / alone[k]) if alone[k] > 0 else _least_change(entries[:, k], room[:, k], excess[k])
         for k in range(rows.size)
-    ]
-    return float(max(changes)) / unit
+    )
 
 
 def _least_change(entries: FloatArray, room: FloatArray, excess: float) -> float:

@@ -196,16 +196,10 @@ class MomentBlock:
         """Return some columns of A, dense."""
         if self.transform is None and not is_sparse(self.features):
             return np.asarray(self.features[:, moments] - self.origin[moments] + self.shift[moments], dtype=np.float64)
-        transform = sp.eye_array(self.origin.size, format="csc") if self.transform is None else self.transform
-        chosen = replace(
-            self,
-            transform=sp.csc_array(transform[:, moments]),
-            shift=self.shift[moments],
-            lower=self.lower[moments],
-            upper=self.upper[moments],
-            names=tuple(self.names[moment] for moment in moments),
-        )
-        return chosen.rows(slice(None))
+        if is_sparse(self.features):
+            return np.asarray(self.linear_part().tocsc()[:, moments].toarray() + self.constant[moments], dtype=np.float64)
+        transform = sp.csc_array(self.transform[:, moments])
+        return np.asarray((self.features - self.origin) @ transform + self.shift[moments], dtype=np.float64)
 
     def typical(self) -> FloatArray:
         """Return the typical size of the entries of each moment: the median of those that are not zero; 1 if all are.

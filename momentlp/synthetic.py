@@ -6,14 +6,18 @@ paper's; the shapes, which it shows only in a picture, are ours.
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
 
 from momentlp.arrays import FloatArray, IndexArray
+from momentlp.features import Kernel, Linear, Quadratic
+from momentlp.spec import Spec
+from momentlp.tolerances import Absolute, StandardError
 
-__all__ = ["Case", "make_gaussian", "make_ring", "make_separable"]
+__all__ = ["CASES", "Case", "make_gaussian", "make_ring", "make_separable"]
 
 
 @dataclass(frozen=True, eq=False)
@@ -66,3 +70,11 @@ def _case(inside: FloatArray, outside: FloatArray, n_labelled: int, random: np.r
     truth = np.concatenate([np.ones(len(inside), dtype=bool), np.zeros(len(outside), dtype=bool)])
     labelled = np.sort(random.choice(len(inside), n_labelled, replace=False))
     return Case(np.vstack([inside, outside]), truth, labelled)
+
+
+CASES: dict[str, tuple[Callable[[int], Case], Spec, float, float]] = {
+    "separable": (make_separable, Spec(features=Linear(), tolerance=Absolute(1.0)), 0.99, 0.97),
+    "gaussian": (make_gaussian, Spec(features=Quadratic(), tolerance=Absolute(5.0)), 0.95, 0.95),
+    "ring": (make_ring, Spec(features=Kernel(gamma=0.5), tolerance=StandardError(1.2)), 0.94, 0.94),
+}
+"""Each case with the spec that suits it, one tolerance for all seeds, and the mean precision and recall it must reach."""

@@ -18,13 +18,14 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, replace
+from itertools import pairwise
 from typing import Any
 
 import numpy as np
 import pytest
 import scipy.sparse as sp
 
-from momentlp.backend import Backend, Capability
+from momentlp.backend import Backend, Capability, Progress
 from momentlp.certificate import farkas_value
 from momentlp.errors import OptionError
 from momentlp.problem import Problem
@@ -235,6 +236,29 @@ class BackendContract:
             with pytest.raises(OptionError, match=capability.value):
                 self.solve(self.easy, **{capability.value: value})
 
+    def test_time_limit_is_felt(self) -> None:
+        """A solve that takes longer than its limit is stopped by it."""
+        if Capability.TIME_LIMIT not in self.instance.capabilities:
+            pytest.skip("the backend declares no time limit")
+        problem = Spec(tolerance=Absolute(1e-3)).compile(
+            np.random.default_rng(0).normal(size=(4000, 60)), labelled=range(400)
+        )
+        assert self.solve(problem, time_limit=1e-3).status is Status.LIMIT
+
+    def test_progress_is_reported(self) -> None:
+        """A backend that declares progress reports it on a problem that takes a while, and iterations never go down."""
+        if Capability.PROGRESS not in self.instance.capabilities:
+            with pytest.raises(OptionError):
+                self.solve(self.easy, progress=print)
+            return
+        reports: list[Progress] = []
+        problem = Spec(tolerance=Absolute(1e-6)).compile(
+            np.random.default_rng(0).normal(size=(8000, 80)), labelled=range(400)
+        )
+        self.solve(problem, progress=reports.append, time_limit=20.0)
+        assert reports
+        assert all(later.iterations >= sooner.iterations for sooner, later in pairwise(reports))
+
     def test_feasibility_tolerance_out_of_range_is_an_error(self) -> None:
         """A tolerance that the solver cannot hold is refused, not clipped."""
         with pytest.raises(OptionError):
@@ -253,7 +277,7 @@ class BackendContract:
     def test_verbose_is_understood(self, capfd: pytest.CaptureFixture[str]) -> None:
         """Every backend can be asked to show its own log."""
         assert self.solve(half_space(400, 12, seed=4)[0], verbose=True).status is Status.OPTIMAL
-        assert capfd.readouterr().out.strip()
+        assert capfd.readouterr().out.strip(), "verbose=True printed nothing: use options.sink, or the solver's own switch"
 
     def test_quiet_by_default(self, capfd: pytest.CaptureFixture[str]) -> None:
         """Nothing is printed unless asked for."""

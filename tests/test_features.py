@@ -14,6 +14,7 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import FunctionTransformer, StandardScaler
 
 import momentlp as mlp
+from momentlp.memory import peak_memory
 from momentlp.synthetic import make_gaussian, make_ring, make_separable
 
 X = np.random.default_rng(0).normal(size=(120, 3)) * [1.0, 5.0, 0.1]
@@ -305,3 +306,13 @@ def test_two_classes_of_one_kind_are_refused() -> None:
 
         class Mine(OneColumn):
             kind: str = "linear"
+
+
+def test_a_corpus_compiles_without_becoming_dense() -> None:
+    """20,000 documents of 5,000 words at half a per cent: dense it would be 800 MB."""
+    random = np.random.default_rng(0)
+    words = sp.random_array((20_000, 5_000), density=0.005, rng=random, format="csr")
+    with peak_memory() as peak:
+        problem = mlp.Spec(tolerance=mlp.StandardError(3.0)).compile(words, labelled=range(300))
+        problem.linear_program()
+    assert peak.bytes is None or peak.bytes < 150e6

@@ -64,3 +64,19 @@ def test_without_the_data_the_error_says_how_to_get_it(monkeypatch: pytest.Monke
         load_usps()
     with pytest.raises(mlp.DataError, match=r"no zip\.train\.gz"):
         load_usps(str(tmp_path))
+
+
+@pytest.mark.parametrize(("n_known", "precision", "recall"), [(25, 0.92, 0.92), (100, 0.94, 0.95)])
+def test_spectral_features_need_few_labels(usps: Digits, n_known: int, precision: float, recall: float) -> None:
+    """Ten random splits: the graph is built on unlabelled and labelled points only, the tolerance is one for all."""
+    spec = mlp.Spec(features=mlp.Spectral(8, n_neighbors=6), tolerance=mlp.StandardError(0.3))
+    results = []
+    for seed in range(10):
+        X, truth, sample = protocol(usps, n_known, seed)
+        solution = mlp.solve(spec.compile(X, sample=sample))
+        found = solution.membership > 0.5
+        results.append((truth[found].mean(), found[truth].mean(), solution.balance().share - truth.mean()))
+    mean = np.mean(results, axis=0)
+    assert mean[0] >= precision
+    assert mean[1] >= recall
+    assert abs(mean[2]) <= 0.01  # the estimate of the class prior
