@@ -154,7 +154,7 @@ def compare(
 
 @app.command()
 def demo(
-    digit: Annotated[int, typer.Option(help="Which digit to find.")] = 0,
+    digit: Annotated[int, typer.Option(help="Which digit to find.")] = 3,
     labelled: Annotated[int, typer.Option(help="How many are known.")] = 30,
     seed: Annotated[int, typer.Option(help="Which ones are known.")] = 0,
     picture: Annotated[Path, typer.Option(help="Where to draw the picture (.png or .svg).")] = Path("momentlp-demo.png"),

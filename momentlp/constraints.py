@@ -70,6 +70,10 @@ class Constraint(Kind):
     def apply(self, problem: Problem, data: Data) -> Problem:
         """Return the problem with this constraint in it."""
 
+    def contradicts(self, other: Constraint) -> str | None:
+        """Say why this and another constraint cannot both hold, whatever the data; None if they might."""
+        return None
+
 
 Fraction = Annotated[float, Field(ge=0, le=1)]
 
@@ -90,6 +94,12 @@ class Share(Constraint):
         if self.low > self.high:
             raise ValueError(f"low is {self.low:g} and high is {self.high:g}: low must not exceed high.")
         return self
+
+    def contradicts(self, other: Constraint) -> str | None:
+        """Compare with another share."""
+        if isinstance(other, Share) and self.low > other.high:
+            return f"a share of at least {self.low:g} and of at most {other.high:g}"
+        return None
 
     def apply(self, problem: Problem, data: Data) -> Problem:
         """Add one row: the size of the set."""
@@ -126,6 +136,12 @@ class Known(Constraint):
         if not self.positives and not self.negatives:
             raise ValueError("neither positives nor negatives names a point: give at least one.")
         return self
+
+    def contradicts(self, other: Constraint) -> str | None:
+        """Compare with other known points."""
+        if isinstance(other, Known) and (both := set(self.positives) & set(other.negatives)):
+            return f"point {min(both)} is among the positives of one and the negatives of the other"
+        return None
 
     def apply(self, problem: Problem, data: Data) -> Problem:
         """Set the caps of known negatives to zero; one row keeps all known positives at their caps."""

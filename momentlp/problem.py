@@ -178,8 +178,15 @@ class Problem:
         return replace(self, blocks=tuple(blocks), weights=self.weights / weight, caps=self.caps / cap)
 
     def with_block(self, block: MomentBlock) -> Self:
-        """Return the problem with more moments."""
-        return replace(self, blocks=(*self.blocks, block))
+        """Return the problem with more moments; names that are taken get a number."""
+        taken, names = set(self.names), []
+        for name in block.names:
+            number, unique = 2, name
+            while unique in taken:
+                number, unique = number + 1, f"{name} ({number})"
+            taken.add(unique)
+            names.append(unique)
+        return replace(self, blocks=(*self.blocks, replace(block, names=tuple(names))))
 
     def with_rows(
         self, features: Any, lower: Any, upper: Any, names: Sequence[str], *, shift: float | Sequence[float] = 0.0

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import json
 from dataclasses import dataclass, replace
+from itertools import permutations
 from pathlib import Path
 from typing import Annotated, Any, Literal, Self
 
 import numpy as np
 import scipy.sparse as sp
-from pydantic import BeforeValidator, SerializeAsAny
+from pydantic import BeforeValidator, SerializeAsAny, model_validator
 from pydantic.json_schema import models_json_schema
 from pydantic_core import PydanticSerializationError
 
@@ -51,6 +52,14 @@ class Spec(Declared):
     features: Annotated[SerializeAsAny[FeatureMap], BeforeValidator(FeatureMap.parse)] = Linear()
     tolerance: Annotated[SerializeAsAny[Tolerance], BeforeValidator(Tolerance.parse)] = Absolute(0.0)
     constraints: tuple[Annotated[SerializeAsAny[Constraint], BeforeValidator(Constraint.parse)], ...] = ()
+
+    @model_validator(mode="after")
+    def _consistent(self) -> Self:
+        """Refuse constraints that contradict each other whatever the data."""
+        for one, other in permutations(range(len(self.constraints)), 2):
+            if why := self.constraints[one].contradicts(self.constraints[other]):
+                raise ValueError(f"constraints.{one} and constraints.{other} contradict each other: {why}.")
+        return self
 
     def compile(
         self, X: Any, *, labelled: Any = None, sample: Any = None, mean: Any = None, sample_weight: Any = None

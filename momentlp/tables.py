@@ -130,6 +130,11 @@ def _read_csv(path: Path) -> Table:
     if any(_as_number(cell) is None for cell in rows[0]):
         columns, rows = tuple(cell.strip() for cell in rows[0]), rows[1:]
         _check_heading(columns, path)
+    elif width > 1 and len(rows) > 1 and rows[0] == [str(column) for column in range(width)]:
+        raise DataError(
+            f"the first row of {path} is 0, 1, ..., {width - 1}: that looks like column numbers, not like a point. "
+            "Give the columns names, or leave that row out."
+        )
     else:
         columns = tuple(f"x{column}" for column in range(width))
     if not rows:

@@ -138,6 +138,23 @@ def test_constraints_that_make_no_sense(build: object, words: str) -> None:
         build()  # type: ignore[operator]
 
 
+def test_constraints_that_contradict_each_other_are_refused_or_proved_infeasible() -> None:
+    with pytest.raises(
+        mlp.SpecError, match=r"constraints\.0 and constraints\.1 contradict .* at least 0\.5 and of at most 0\.2"
+    ):
+        mlp.Spec(constraints=[mlp.Share(0.5, 1.0), mlp.Share(0.1, 0.2)])
+    with pytest.raises(mlp.SpecError, match=r"constraints\.1 and constraints\.0 .*point 3"):
+        mlp.Spec(constraints=[mlp.Known(negatives=[3]), mlp.Known(positives=[3])])
+    everywhere = solved(mlp.GroupShare(GROUP, low={0: 0.9}), mlp.GroupShare(GROUP, high={0: 0.1}), mlp.Share(0.1, 1.0))
+    assert everywhere.status is mlp.Status.INFEASIBLE
+    assert set(everywhere.conflict()) >= {"group 0:low", "group 0:high"}
+
+
+def test_the_same_constraint_twice_keeps_its_names_apart() -> None:
+    names = solved(mlp.Share(0.0, 0.5), mlp.Share(0.0, 0.3)).problem.names
+    assert names[-2:] == ("share", "share (2)")
+
+
 @pytest.mark.parametrize(
     ("constraint", "words"),
     [

@@ -7,12 +7,14 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any, Literal
 
+import jsonschema
 import numpy as np
 import pandas as pd
 import pytest
 import scipy.sparse as sp
 from hypothesis import given
 from hypothesis import strategies as st
+from sklearn.decomposition import PCA
 
 import momentlp as mlp
 
@@ -61,6 +63,26 @@ def test_numpy_widths_become_plain_numbers() -> None:
 def test_bad_specs_name_the_field(text: str, words: str) -> None:
     with pytest.raises(mlp.SpecError, match=words):
         mlp.Spec.from_json(text)
+
+
+def test_the_schema_accepts_what_we_write_and_refuses_what_we_refuse() -> None:
+    schema = mlp.Spec.json_schema()
+    jsonschema.Draft202012Validator.check_schema(schema)
+    check = jsonschema.Draft202012Validator(schema)
+    spec = mlp.Spec(
+        features=mlp.Concat([mlp.Linear(), mlp.Kernel(landmarks=5), mlp.Transformer(PCA(2))]),
+        tolerance=mlp.StandardError([0.5, 0.6, 0.7]),
+        constraints=[mlp.Share(0.1, 0.2), mlp.Moment(mlp.Quadratic(), 0.5, mlp.Absolute(1.0))],
+    )
+    assert check.is_valid(json.loads(spec.to_json()))
+    for wrong in ({"tolerance": {"kind": "nope"}}, {"constraints": [{"kind": "share", "low": 2}]}, {"feature": {}}):
+        assert not check.is_valid(wrong)
+
+
+@pytest.mark.parametrize("text", ["a: [1", "- 1", "!!python/object/apply:os.system ['true']", "tolerance: {kind: nope}"])
+def test_bad_yaml_is_refused_and_runs_nothing(text: str) -> None:
+    with pytest.raises(mlp.SpecError):
+        mlp.Spec.from_yaml(text)
 
 
 def test_too_many_values_by_position() -> None:
