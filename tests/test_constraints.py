@@ -139,9 +139,7 @@ def test_constraints_that_make_no_sense(build: object, words: str) -> None:
 
 
 def test_constraints_that_contradict_each_other_are_refused_or_proved_infeasible() -> None:
-    with pytest.raises(
-        mlp.SpecError, match=r"constraints\.0 and constraints\.1 contradict .* at least 0\.5 and of at most 0\.2"
-    ):
+    with pytest.raises(mlp.SpecError, match=r"constraints\.0 and constraints\.1 .* at least 0\.5 and of at most 0\.2"):
         mlp.Spec(constraints=[mlp.Share(0.5, 1.0), mlp.Share(0.1, 0.2)])
     with pytest.raises(mlp.SpecError, match=r"constraints\.1 and constraints\.0 .*point 3"):
         mlp.Spec(constraints=[mlp.Known(negatives=[3]), mlp.Known(positives=[3])])
