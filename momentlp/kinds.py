@@ -22,7 +22,7 @@ __all__ = ["Declared", "Kind"]
 class Declared(BaseModel):
     """A pydantic model whose mistakes come out as :class:`~momentlp.errors.SpecError`, naming the field."""
 
-    model_config = ConfigDict(frozen=True, extra="forbid", arbitrary_types_allowed=True)
+    model_config = ConfigDict(frozen=True, extra="forbid", arbitrary_types_allowed=True, defer_build=True)
 
     def __init__(self, /, *values: Any, **fields: Any) -> None:
         fields |= self._name_positional(values, fields)

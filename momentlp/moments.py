@@ -23,9 +23,9 @@ from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 import scipy.sparse as sp
-from scipy.sparse.linalg import LinearOperator
 
 from momentlp.arrays import FloatArray, IndexArray, Matrix, is_sparse
+from momentlp.errors import DataError
 
 if TYPE_CHECKING:
     from momentlp.features import FittedMap
@@ -262,26 +262,43 @@ class MomentBlock:
         return (slice(start, start + step) for start in range(0, self.n_points, step))
 
 
-class MomentMatrix(LinearOperator):  # type: ignore[misc]  # scipy ships no types
+class MomentMatrix:
     """All moments side by side: the N x m matrix A of a problem, as an operator.
 
-    ``A @ y`` and ``A.T @ h`` cost one pass over the features and allocate nothing of size N x m; ``toarray()`` (or
-    ``numpy.asarray``) writes the matrix out.
+    ``A @ y``, ``A.T @ h`` and ``h @ A`` cost one pass over the features and allocate nothing of size N x m; ``toarray()``
+    (or ``numpy.asarray``) writes the matrix out. ``scipy.sparse.linalg.aslinearoperator`` takes it as it is.
     """
+
+    dtype = np.dtype(np.float64)
+    ndim = 2
+    __array_ufunc__ = None  # numpy leaves products to the methods below
 
     def __init__(self, blocks: tuple[MomentBlock, ...]) -> None:
         self.blocks = blocks
+        self.shape = (blocks[0].n_points, sum(block.n_moments for block in blocks))
         self._cuts = np.cumsum([block.n_moments for block in blocks])[:-1]
-        super().__init__(np.dtype(np.float64), (blocks[0].n_points, sum(block.n_moments for block in blocks)))
 
-    def _matvec(self, y: FloatArray) -> FloatArray:
-        parts = np.split(np.ravel(y).astype(np.float64, copy=False), self._cuts)
+    def matvec(self, y: Any) -> FloatArray:
+        """Return A y."""
+        parts = np.split(_vector(y, self.shape[1], "A @ y"), self._cuts)
         products = [block.forward(part) for block, part in zip(self.blocks, parts, strict=True)]
         return np.asarray(np.sum(products, axis=0), dtype=np.float64)
 
-    def _rmatvec(self, h: FloatArray) -> FloatArray:
-        flat = np.ravel(h).astype(np.float64, copy=False)
-        return np.concatenate([block.adjoint(flat) for block in self.blocks])
+    def rmatvec(self, h: Any) -> FloatArray:
+        """Return A^T h."""
+        vector = _vector(h, self.shape[0], "A.T @ h")
+        return np.concatenate([block.adjoint(vector) for block in self.blocks])
+
+    @property
+    def T(self) -> _Transposed:  # noqa: N802  as numpy calls it
+        """The transpose, for ``A.T @ h``."""
+        return _Transposed(self)
+
+    def __matmul__(self, y: Any) -> FloatArray:
+        return _by_columns(self.matvec, y)
+
+    def __rmatmul__(self, h: Any) -> FloatArray:
+        return _by_columns(self.rmatvec, np.asarray(h).T).T
 
     def rows(self, points: IndexArray | slice) -> FloatArray:
         """Return the rows of A that belong to some points, dense."""
@@ -307,6 +324,31 @@ class MomentMatrix(LinearOperator):  # type: ignore[misc]  # scipy ships no type
 
     def __array__(self, dtype: Any = None, copy: bool | None = None) -> Any:
         return np.asarray(self.toarray(), dtype=dtype)
+
+
+class _Transposed:
+    """A^T, as far as a product with it goes."""
+
+    __array_ufunc__ = None
+
+    def __init__(self, matrix: MomentMatrix) -> None:
+        self.T = matrix
+        self.shape = matrix.shape[::-1]
+
+    def __matmul__(self, h: Any) -> FloatArray:
+        return _by_columns(self.T.rmatvec, h)
+
+
+def _vector(values: Any, length: int, product: str) -> FloatArray:
+    vector = np.ravel(np.asarray(values, dtype=np.float64))
+    if vector.size != length:
+        raise DataError(f"{product} needs a vector of length {length}, not {vector.size}.")
+    return vector
+
+
+def _by_columns(product: Any, values: Any) -> FloatArray:
+    values = np.asarray(values, dtype=np.float64)
+    return product(values) if values.ndim < 2 else np.column_stack([product(column) for column in values.T])
 
 
 def _medians(sizes: FloatArray) -> FloatArray:

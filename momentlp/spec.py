@@ -10,8 +10,7 @@ from typing import Annotated, Any, Literal, Self
 
 import numpy as np
 import scipy.sparse as sp
-from pydantic import BeforeValidator, SerializeAsAny, model_validator
-from pydantic.json_schema import models_json_schema
+from pydantic import BeforeValidator, Field, SerializeAsAny, model_validator
 from pydantic_core import PydanticSerializationError
 
 from momentlp.arrays import FloatArray, Matrix, as_indices, as_points, as_positions, as_sample, as_vector, is_sparse
@@ -49,8 +48,10 @@ class Spec(Declared):
     """
 
     version: Literal[1] = 1
-    features: Annotated[SerializeAsAny[FeatureMap], BeforeValidator(FeatureMap.parse)] = Linear()
-    tolerance: Annotated[SerializeAsAny[Tolerance], BeforeValidator(Tolerance.parse)] = Absolute(0.0)
+    features: Annotated[SerializeAsAny[FeatureMap], BeforeValidator(FeatureMap.parse)] = Field(default_factory=Linear)
+    tolerance: Annotated[SerializeAsAny[Tolerance], BeforeValidator(Tolerance.parse)] = Field(
+        default_factory=lambda: Absolute(0.0)
+    )
     constraints: tuple[Annotated[SerializeAsAny[Constraint], BeforeValidator(Constraint.parse)], ...] = ()
 
     @model_validator(mode="after")
@@ -191,6 +192,8 @@ class Spec(Declared):
     @staticmethod
     def json_schema() -> dict[str, Any]:
         """Return the JSON schema of specs, with every kind that is known now: what an editor needs to complete and check."""
+        from pydantic.json_schema import models_json_schema
+
         families: list[type[Kind]] = [FeatureMap, Tolerance, Constraint]
         kinds = {family: list(family.known().values()) for family in families}
         models = [(model, "validation") for model in (Spec, *(kind for known in kinds.values() for kind in known))]

@@ -17,6 +17,7 @@ import swiglpk
 from hypothesis import given
 from hypothesis import strategies as st
 from hypothesis.extra import numpy as hnp
+from scipy.sparse.linalg import aslinearoperator
 
 import momentlp as mlp
 from momentlp.arrays import is_sparse
@@ -59,6 +60,11 @@ def test_the_operator_is_the_matrix(problem: mlp.Problem) -> None:
     assert A.shape == problem.A.shape == (problem.n_points, problem.n_moments)
     assert np.allclose(problem.A @ y, A @ y)
     assert np.allclose(problem.A.T @ h, A.T @ h)
+    assert np.allclose(h @ problem.A, A.T @ h)
+    assert np.allclose(problem.A @ np.column_stack([y, -y]), A @ np.column_stack([y, -y]))
+    assert np.allclose(aslinearoperator(problem.A).rmatvec(h), A.T @ h)
+    with pytest.raises(mlp.DataError, match=r"A\.T @ h needs a vector of length"):
+        problem.A.T @ h[:-1]
     assert np.allclose(problem.A.rows(np.array([3, 1])), A[[3, 1]])
     assert np.allclose(problem.A.each("magnitude", h), np.abs(A).T @ h) or any(is_sparse(b.features) for b in problem.blocks)
 
