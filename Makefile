@@ -8,10 +8,11 @@ READY := $(VENV)/.ready
 .PHONY: help demo test lint types bench test-slow clean
 
 help:
-	@echo "make demo    find one digit among 1797 from 30 known ones, and draw it"
-	@echo "make test    ruff, mypy, tests and doctests"
-	@echo "make bench   what momentlp costs over a hand-written call of the solver (needs the USPS digits)"
-	@echo "make clean   remove the virtual environment and what tools left behind"
+	@echo "make demo        find one digit among 1797 from 30 known ones, and draw it"
+	@echo "make test        ruff, mypy, tests and doctests"
+	@echo "make test-slow   the long tests that 'make test' leaves out"
+	@echo "make bench       what momentlp costs over a hand-written call of the solver (needs the USPS digits)"
+	@echo "make clean       remove the virtual environment and what tools left behind"
 
 $(READY): pyproject.toml
 	$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11) and "momentlp needs Python 3.11 or later: make PYTHON=python3.12 ...")'

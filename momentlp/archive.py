@@ -83,7 +83,8 @@ def load_problem(path: Path) -> Problem:
         raise
     except (
         MomentLPError, OSError, EOFError, ValueError, KeyError, TypeError, AttributeError, IndexError,
-        RuntimeError, zipfile.BadZipFile, zlib.error, NotImplementedError,
+        RuntimeError, zipfile.BadZipFile, zlib.error,
+        NotImplementedError,  # what zipfile raises for a compression it does not know
     ) as error:  # fmt: skip
         raise FileFormatError(f"{str(path)!r} is not a whole saved problem of momentlp: {error}.") from error
 

@@ -31,6 +31,7 @@ MAPS = {
     "cosine": mlp.Kernel("cosine"),
     "landmarks": mlp.Kernel(landmarks=10),
     "spectral": mlp.Spectral(4, 8),
+    "concat": mlp.Concat([mlp.Linear(), mlp.Kernel(landmarks=5)]),
     "pca": mlp.Transformer(PCA(n_components=2)),
     "pipeline": mlp.Transformer(make_pipeline(StandardScaler(), PCA(n_components=2))),
 }
@@ -306,6 +307,18 @@ def test_two_classes_of_one_kind_are_refused() -> None:
 
         class Mine(OneColumn):
             kind: str = "linear"
+
+
+@pytest.mark.slow
+def test_a_corpus_is_solved_without_becoming_dense() -> None:
+    random = np.random.default_rng(0)
+    words = sp.random_array((20_000, 5_000), density=0.005, rng=random, format="csr")
+    problem = mlp.Spec(tolerance=mlp.StandardError(3.0)).compile(words, labelled=range(300))
+    with peak_memory() as peak:
+        solution = mlp.solve(problem)
+    assert solution.status is mlp.Status.OPTIMAL
+    assert solution.certificate.holds()
+    assert peak.bytes is None or peak.bytes < 400e6
 
 
 def test_a_corpus_compiles_without_becoming_dense() -> None:
