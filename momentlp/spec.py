@@ -10,7 +10,7 @@ from typing import Annotated, Any, Literal, Self
 
 import numpy as np
 import scipy.sparse as sp
-from pydantic import BeforeValidator, Field, SerializeAsAny, model_validator
+from pydantic import BaseModel, BeforeValidator, Field, SerializeAsAny, model_validator
 from pydantic_core import PydanticSerializationError
 
 from momentlp.arrays import FloatArray, Matrix, as_indices, as_points, as_positions, as_sample, as_vector, is_sparse
@@ -195,16 +195,19 @@ class Spec(Declared):
         from pydantic.json_schema import models_json_schema
 
         families: list[type[Kind]] = [FeatureMap, Tolerance, Constraint]
-        kinds = {family: list(family.known().values()) for family in families}
-        models = [(model, "validation") for model in (Spec, *(kind for known in kinds.values() for kind in known))]
-        _, schema = models_json_schema(models, title="momentlp spec")  # type: ignore[arg-type]  # the mode is a Literal
+        kinds = {family: family.known() for family in families}
+        models: list[type[BaseModel]] = [Spec, *(kind for known in kinds.values() for kind in known.values())]
+        references, schema = models_json_schema([(model, "validation") for model in models], title="momentlp spec")
         for family, known in kinds.items():
-            schema["$defs"][family.__name__] = {"oneOf": [{"$ref": f"#/$defs/{kind.__name__}"} for kind in known]}
-            for kind in known:
-                schema["$defs"][kind.__name__]["required"] = sorted(
-                    {"kind", *schema["$defs"][kind.__name__].get("required", [])}
-                )
-        return {**schema, "$schema": "https://json-schema.org/draft/2020-12/schema", "$ref": "#/$defs/Spec"}
+            choices = []
+            for name, kind in known.items():
+                reference = references[kind, "validation"]
+                definition = schema["$defs"][reference["$ref"].rpartition("/")[2]]
+                definition["properties"]["kind"] = {"const": name}
+                definition["required"] = sorted({"kind", *definition.get("required", [])})
+                choices.append(reference)
+            schema["$defs"][family.__name__] = {"oneOf": choices}
+        return {**schema, "$schema": "https://json-schema.org/draft/2020-12/schema", **references[Spec, "validation"]}
 
 
 def _is_yaml(path: str | Path) -> bool:
