@@ -33,6 +33,7 @@ def save_problem(problem: Problem, path: Path) -> None:
     """Write a problem; ``path`` is used as it stands, with no ending added."""
     arrays: Arrays = {"weights": problem.weights, "caps": problem.caps}
     header: dict[str, Any] = {"format": FORMAT, "version": VERSION, "labelled": problem.labelled is not None, "blocks": []}
+    header["population"] = problem.population
     if problem.labelled is not None:
         arrays["labelled"] = problem.labelled
     for number, block in enumerate(problem.blocks):
@@ -54,7 +55,13 @@ def save_problem(problem: Problem, path: Path) -> None:
             entry["fitted"] = _pack_fitted(block.fitted, key, arrays)
         header["blocks"].append(entry)
     arrays["header"] = np.frombuffer(json.dumps(header).encode(), dtype=np.uint8)
-    write_atomically(path, lambda stream: np.savez(stream, allow_pickle=False, **arrays))
+    for key, array in arrays.items():
+        if array.dtype.hasobject:
+            raise FileFormatError(
+                f"{key} holds objects, which cannot be saved without a pickle: keep plain arrays in state."
+            )
+    plain: dict[str, Any] = dict(arrays)
+    write_atomically(path, lambda stream: np.savez(stream, **plain))
 
 
 def load_problem(path: Path) -> Problem:
@@ -76,7 +83,8 @@ def load_problem(path: Path) -> Problem:
             )
         blocks = [_block(entry, f"block{number}", arrays) for number, entry in enumerate(header["blocks"])]
         labelled = arrays["labelled"] if header["labelled"] else None
-        return Problem(tuple(blocks), arrays["weights"], arrays["caps"], labelled)
+        population = None if header["population"] is None else float(header["population"])
+        return Problem(tuple(blocks), arrays["weights"], arrays["caps"], labelled, population)
     except FileNotFoundError:
         raise FileFormatError(f"there is no file {str(path)!r}.") from None
     except FileFormatError:

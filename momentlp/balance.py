@@ -81,7 +81,7 @@ class Balance(Sequence[BalanceRow]):
         for block, y in zip(problem.blocks, parts, strict=True):
             rows += _moments(block, h, y, problem.caps) if block.widens else _constraint(block, h, y, problem.caps)
         size, square = float(h.sum()), float(h @ h)
-        return cls(tuple(rows), size, size**2 / square if square > 0 else 0.0, size / float(problem.caps.sum() or 1.0))
+        return cls(tuple(rows), size, size**2 / square if square > 0 else 0.0, size / (problem.total or 1.0))
 
     def __len__(self) -> int:
         return len(self.rows)

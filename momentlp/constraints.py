@@ -79,7 +79,7 @@ Fraction = Annotated[float, Field(ge=0, le=1)]
 
 
 class Share(Constraint):
-    """The share of all points that belong to the class (the class prior): ``low <= sum(h) / N <= high``."""
+    """The share of all points, by weight, that belong to the class (the class prior): ``low <= sum(h) / N <= high``."""
 
     kind: Literal["share"] = "share"
     low: Fraction = 0.0
@@ -103,8 +103,8 @@ class Share(Constraint):
 
     def apply(self, problem: Problem, data: Data) -> Problem:
         """Add one row: the size of the set."""
-        n = problem.n_points
-        return problem.with_rows(sp.csr_array((n, 1)), self.low * n, self.high * n, ["share"], shift=1.0)
+        nothing, total = sp.csr_array((problem.n_points, 1)), problem.total
+        return problem.with_rows(nothing, self.low * total, self.high * total, ["share"], shift=1.0)
 
 
 def _plain_indices(value: Any) -> Any:
@@ -157,9 +157,6 @@ class Known(Constraint):
         return problem
 
 
-Label = str | int | float | bool
-
-
 class GroupShare(Constraint):
     """The share of the class that each group makes up: ``low_g <= sum_{i in g} h_i / sum(h) <= high_g``.
 
@@ -172,7 +169,7 @@ class GroupShare(Constraint):
     """
 
     kind: Literal["group_share"] = "group_share"
-    groups: str | int | tuple[Label, ...]
+    groups: str | int | tuple[str, ...]
     low: dict[str, Fraction] = Field(default_factory=dict)
     high: dict[str, Fraction] = Field(default_factory=dict)
 
@@ -187,9 +184,11 @@ class GroupShare(Constraint):
             for side in ("low", "high"):
                 if isinstance(fields.get(side), dict):
                     fields = {**fields, side: {_text(label): share for label, share in fields[side].items()}}
+                elif fields.get(side, 0) is None:
+                    fields = {**fields, side: {}}
             groups = fields.get("groups")
-            if isinstance(groups, (Sequence, np.ndarray)) and not isinstance(groups, str):
-                fields = {**fields, "groups": tuple(np.asarray(groups).tolist())}
+            if (isinstance(groups, Sequence) or hasattr(groups, "__array__")) and not isinstance(groups, str):
+                fields = {**fields, "groups": tuple(_text(label) for label in groups)}
         return fields
 
     @model_validator(mode="after")
@@ -239,7 +238,7 @@ class GroupShare(Constraint):
 
 
 def _text(label: Any) -> str:
-    if isinstance(label, float) and label.is_integer():
+    if isinstance(label, (bool, np.bool_)) or (isinstance(label, (float, np.floating)) and float(label).is_integer()):
         label = int(label)
     return str(label)
 
@@ -276,5 +275,6 @@ class Moment(Constraint):
             names = tuple(f"{self.name}: {name}" for name in fitted.names)
             mean = as_vector(self.target, len(names), "Moment.target")
             features = part.training(data.points, fitted)
-            problem = problem.with_block(self.tolerance.block(Target(features, mean, names, fitted)))
+            (tolerance,) = self.tolerance.split((len(names),))
+            problem = problem.with_block(tolerance.block(Target(features, mean, names, fitted)))
         return problem

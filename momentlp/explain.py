@@ -119,18 +119,20 @@ def explain(solution: Solution) -> Explanation:
 
 
 def _smallest(solution: Solution, blocks: list[int], empty: bool) -> SmallestTolerance:
+    from momentlp.solution import Status
+
     problem = solution.problem
     kinds = {problem.blocks[number].widens for number in blocks}
     kind = "mean" if "mean" in kinds else "sum"
     linear = empty or kind == "sum"
-    value = _by_program(solution, blocks, empty) if linear else _by_bisection(solution, blocks)
+    value = _by_program(solution, blocks, kind, empty) if linear else _by_bisection(solution, blocks)
     if value is None:
         return SmallestTolerance(None, kind, None)
     confirmed = _solve(solution, _widened(problem, blocks, value * (1 + ROOM) + 1e-12))
-    return SmallestTolerance(value, kind, confirmed.objective if confirmed.certificate.holds(1e-6) else None)
+    return SmallestTolerance(value, kind, confirmed.objective if confirmed.status is Status.OPTIMAL else None)
 
 
-def _by_program(solution: Solution, blocks: list[int], empty: bool) -> float | None:
+def _by_program(solution: Solution, blocks: list[int], kind: str, empty: bool) -> float | None:
     """Minimise rho in one linear program: a further point with weight -1 that widens every chosen row."""
     problem = solution.problem
     pieces, signs = [], []
@@ -143,10 +145,13 @@ def _by_program(solution: Solution, blocks: list[int], empty: bool) -> float | N
             signs += [0.0] * block.n_moments
     nothing = np.zeros(problem.n_points)
     program = Problem(tuple(pieces), nothing, problem.caps)
-    if empty:
-        usable = problem.caps > 0
-        full = float((problem.weights * problem.caps)[usable].min(initial=1.0))
-        program = program.with_rows(problem.weights[:, None], full, np.inf, ["one whole point"])
+    if empty and kind == "mean":  # any multiple of a set has its mean: take the one of size 1, whatever the caps
+        program = replace(program, caps=(problem.caps > 0).astype(np.float64))
+        program = program.with_rows(sp.csr_array((problem.n_points, 1)), 1.0, 1.0, ["size one"], shift=1.0)
+        signs.append(0.0)
+    elif empty:
+        full = (problem.weights * problem.caps)[problem.caps > 0]
+        program = program.with_rows(problem.weights[:, None], float(full.min(initial=np.inf)), np.inf, ["one whole point"])
         signs.append(0.0)
     room = 1.0 + max(float(problem.blocks[number].magnitude(problem.caps).max()) for number in blocks)
     row = sp.csr_array(np.array(signs)[None, :] * 1.0)

@@ -9,10 +9,11 @@ import inspect
 from collections.abc import Callable
 from typing import Any, ClassVar, Literal, get_type_hints
 
+import numpy as np
 from numpy.typing import NDArray
 from pydantic import create_model
 
-from momentlp.arrays import Matrix
+from momentlp.arrays import Matrix, is_sparse
 from momentlp.constraints import Constraint, Data
 from momentlp.errors import SpecError
 from momentlp.features import FeatureMap, FittedMap
@@ -34,6 +35,7 @@ class _FunctionMap(FeatureMap):
     def transform(self, X: Matrix, fitted: FittedMap) -> Matrix:
         """Call the function; a flat answer is one feature."""
         features = type(self).function(X, **_values(self))
+        features = features if is_sparse(features) else np.asarray(features)
         return features[:, None] if getattr(features, "ndim", 0) == 1 else features
 
 
@@ -87,6 +89,8 @@ def _kind_from(function: Callable[..., Any], kind: str, base: type[Kind], given:
     for parameter in parameters:
         if parameter.kind in (parameter.VAR_POSITIONAL, parameter.VAR_KEYWORD):
             raise SpecError(f"{function.__name__} takes *{parameter.name}: give each parameter a name of its own.")
+        if hasattr(base, parameter.name):
+            raise SpecError(f"{function.__name__} has a parameter {parameter.name!r}, a name that is taken: choose another.")
         default = ... if parameter.default is parameter.empty else parameter.default
         fields[parameter.name] = (hints.get(parameter.name, Any), default)
     model: Any = create_model(

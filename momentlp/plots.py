@@ -28,16 +28,18 @@ def new_axes(axes: Any = None, size: tuple[float, float] = (6.4, 4.8)) -> Any:
     return Figure(figsize=size, layout="constrained").subplots()
 
 
-def love_plot(balance: Balance, axes: Any = None, *, most: int = 30) -> Any:
+def love_plot(balance: Balance | Solution, axes: Any = None, *, most: int = 30) -> Any:
     """Draw the standardised difference of every moment, before and after selection.
 
     Parameters
     ----------
-    balance : Balance
+    balance : Balance or Solution
     axes : matplotlib Axes, optional
     most : int
         Show the moments that were furthest off before, so many at the most.
     """
+    if isinstance(balance, Solution):
+        balance = balance.balance()
     rows = sorted(balance, key=lambda row: abs(row.before))[-most:]
     axes = new_axes(axes, (6.4, 1.2 + 0.24 * len(rows)))
     places = np.arange(len(rows))

@@ -36,6 +36,8 @@ class Problem:
         The largest membership each point may have. A point with cap 2 counts like two equal points.
     labelled : array of int, or None
         The points whose mean is asked for, where they are part of the problem.
+    population : float, optional
+        How many points there are in all, by weight; the sum of the caps unless some of them were lowered since.
 
     Examples
     --------
@@ -50,6 +52,7 @@ class Problem:
     weights: FloatArray
     caps: FloatArray
     labelled: IndexArray | None = None
+    population: float | None = None
 
     def __post_init__(self) -> None:
         blocks = tuple(self.blocks)
@@ -109,6 +112,11 @@ class Problem:
             names=tuple(str(name) for name in names),
         )
         return cls((block,), as_vector(weights, n_points, "weights"), as_vector(caps, n_points, "caps"))
+
+    @property
+    def total(self) -> float:
+        """The number of points by weight, of which a share is a share."""
+        return float(self.caps.sum()) if self.population is None else self.population
 
     @property
     def n_points(self) -> int:

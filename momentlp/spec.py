@@ -115,7 +115,9 @@ class Spec(Declared):
             weights = caps[known] if known is not None else None
             centre = _mean(members, weights) if alpha is None else alpha
             blocks.append(tolerance.block(Target(fit.points, centre, fit.fitted.names, fit.fitted, members)))
-        problem = Problem(tuple(blocks), weights=np.ones(points.shape[0]), caps=caps, labelled=known)
+        problem = Problem(
+            tuple(blocks), weights=np.ones(points.shape[0]), caps=caps, labelled=known, population=float(caps.sum())
+        )
         data = Data(points, columns)
         for constraint in self.constraints:
             problem = constraint.apply(problem, data)

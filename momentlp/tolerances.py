@@ -211,5 +211,6 @@ class StandardError(_Width):
             raise CompileError(f"StandardError needs at least two labelled points to see how much they differ, but {got}.")
         sample = target.sample.toarray() if is_sparse(target.sample) else target.sample
         spread = sample.std(axis=0, ddof=1, dtype=np.float64)
-        spread = np.where(spread > 0, spread, column_spread(target.features, constant=0.0) / np.sqrt(size))
+        agree = spread <= 1e-12 * np.abs(sample).max(axis=0)
+        spread = np.where(~agree, spread, column_spread(target.features, constant=0.0) / np.sqrt(size))
         return target.near(self.widths(target) * spread / np.sqrt(size), "mean")

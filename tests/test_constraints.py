@@ -202,3 +202,31 @@ def test_functions_become_kinds_with_full_standing(backend: str) -> None:
         cube(power="three")
     with pytest.raises(mlp.SpecError, match="count: Field required"):
         first()
+
+
+def test_shares_count_by_weight_and_of_all_points() -> None:
+    weights = np.full(150, 10.0)
+    spec = mlp.Spec(tolerance=mlp.Absolute(5000.0), constraints=[mlp.Known(negatives=range(100, 150)), mlp.Share(high=0.4)])
+    solution = mlp.solve(spec.compile(X, labelled=range(20), sample_weight=weights))
+    assert solution.objective == pytest.approx(0.4 * 1500)
+    assert solution.balance().share == pytest.approx(0.4)
+
+
+def test_a_moment_wants_one_width_or_one_for_each() -> None:
+    with pytest.raises(mlp.CompileError, match="Absolute holds 2 values, but the features give 3 moments"):
+        solved(mlp.Moment(mlp.Linear(), 0.0, mlp.Absolute([1.0, 2.0])))
+
+
+def test_group_labels_are_compared_as_text() -> None:
+    mixed = [1.0, "a"] * 75
+    assert mlp.GroupShare(mixed, high={1: 0.5}).groups[:2] == ("1", "a")
+    flags = solved(mlp.GroupShare(GROUP == 0, high={True: 0.1})).membership
+    assert flags[GROUP == 0].sum() <= 0.1 * flags.sum() + 1e-6
+
+
+def test_parameters_of_a_function_may_not_hide_a_method() -> None:
+    with pytest.raises(mlp.SpecError, match="'apply', a name that is taken"):
+
+        @mlp.constraint("test-hides")
+        def hides(problem: mlp.Problem, data: mlp.Data, apply: int) -> mlp.Problem:
+            return problem

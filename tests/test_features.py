@@ -126,6 +126,14 @@ def test_spectral_features_are_smooth_on_the_graph() -> None:
     assert max(separated) > 1.9  # constant on each cluster, one standard deviation either side of zero
 
 
+@pytest.mark.parametrize("sparse", [False, True])
+def test_points_of_the_graph_keep_their_place_in_many_dimensions(sparse: bool) -> None:
+    many = np.random.default_rng(0).normal(size=(200, 40)) + 5
+    points = sp.csr_array(many) if sparse else many
+    fitted = mlp.Spectral(4, 8).fit(points)
+    assert np.array_equal(fitted(points), fitted.state["embedding"])
+
+
 def test_a_sample_joins_the_graph_of_the_points() -> None:
     case = make_ring(0)
     rest = np.setdiff1d(np.arange(len(case.X)), case.labelled)
@@ -205,11 +213,13 @@ def test_maps_that_make_no_sense(build: object, words: str) -> None:
     [
         (mlp.Kernel(landmarks=1000), "Kernel.landmarks is 1000, but there are only 120 points"),
         (mlp.Spectral(200), "needs more than 201 points"),
+        (mlp.Kernel("poly", degree=3000, landmarks=4), "is not finite on these points"),
+        (mlp.Transformer(FunctionTransformer(lambda points: points[:, 5])), "cannot map these points"),
         (mlp.Transformer(PCA(n_components=50)), "PCA cannot be fitted to these points"),
         (mlp.Transformer(FunctionTransformer(np.log)), "what Transformer.transform returned must be finite"),
     ],
 )
-@pytest.mark.filterwarnings("ignore:invalid value encountered in log")
+@pytest.mark.filterwarnings("ignore:invalid value", "ignore:overflow")
 def test_maps_that_do_not_fit_the_data(features: mlp.FeatureMap, words: str) -> None:
     with pytest.raises(mlp.CompileError, match=words):
         mlp.Spec(features=features).compile(X, labelled=range(20))
@@ -221,6 +231,7 @@ def test_maps_that_do_not_fit_the_data(features: mlp.FeatureMap, words: str) -> 
         {"name": "os.system", "parameters": {}},
         {"name": "PCA", "parameters": {"n_componentz": 2}},
         {"name": "PCA", "parameters": [2]},
+        {"name": ["PCA"]},
         {"steps": [{"name": "subprocess.Popen"}]},
     ],
 )

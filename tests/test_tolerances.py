@@ -33,6 +33,21 @@ def test_where_all_labelled_points_agree_the_class_need_not() -> None:
     assert block.width[0] == pytest.approx(2.0 * points[:, 0].std() / 25)
 
 
+def test_agreement_is_seen_in_spite_of_rounding() -> None:
+    points = X.copy()
+    points[:3, 0] = 0.1  # whose mean is not 0.1 in floating point
+    block = mlp.Spec(tolerance=mlp.StandardError(1.0)).compile(points, labelled=[0, 1, 2]).blocks[0]
+    assert block.width is not None
+    assert block.width[0] == pytest.approx(points[:, 0].std() / 3)
+
+
+def test_the_spread_of_sparse_columns_loses_no_digits() -> None:
+    columns = np.column_stack([np.full(10, 1.0), np.arange(10.0) * 1e-3, 1e8 + np.arange(10.0), np.arange(10.0) * 1e14])
+    dense, sparse = (mlp.Linear(standardise=True).fit(c).state["spread"] for c in (columns, sp.csr_array(columns)))
+    assert np.allclose(dense, sparse, rtol=1e-6)
+    assert dense[0] == sparse[0] == 1.0
+
+
 def test_standard_error_needs_a_sample() -> None:
     with pytest.raises(mlp.CompileError, match="only the mean was given"):
         mlp.Spec(tolerance=mlp.StandardError(1.0)).compile(X, mean=[0.0, 0.0, 0.0])

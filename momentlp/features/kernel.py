@@ -41,11 +41,11 @@ class Kernel(FeatureMap):
 
     kind: Literal["kernel"] = "kernel"
     kernel: Literal["rbf", "laplacian", "poly", "sigmoid", "linear", "cosine"] = "rbf"
-    gamma: Annotated[float, Field(gt=0)] | None = None
-    degree: float = 3.0
-    coef0: float = 1.0
+    gamma: Annotated[float, Field(gt=0, allow_inf_nan=False)] | None = None
+    degree: Annotated[float, Field(allow_inf_nan=False)] = 3.0
+    coef0: Annotated[float, Field(allow_inf_nan=False)] = 1.0
     landmarks: Annotated[int, Field(ge=1)] | None = None
-    random_state: int = 0
+    random_state: Annotated[int, Field(ge=0)] = 0
 
     if TYPE_CHECKING:
 
@@ -73,7 +73,10 @@ class Kernel(FeatureMap):
                 raise CompileError(
                     f"Kernel.landmarks is {self.landmarks}, but there are only {X.shape[0]} points: lower it."
                 )
-            nystroem = self._nystroem(state).fit(X)
+            try:
+                nystroem = self._nystroem(state).fit(X)
+            except (np.linalg.LinAlgError, ValueError) as error:
+                raise CompileError(f"Kernel({self.kernel!r}) is not finite on these points: {error}.") from None
             centres, state["whiten"] = nystroem.components_, nystroem.normalization_
             names = tuple(f"landmark {number}" for number in range(self.landmarks))
         if is_sparse(centres):

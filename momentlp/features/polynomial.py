@@ -99,9 +99,15 @@ class Quadratic(FeatureMap):
 def column_spread(X: Matrix, constant: float = 1.0) -> FloatArray:
     """Return the standard deviation of each column over the points; ``constant`` for a column that does not vary."""
     if is_sparse(X):
-        mean = np.ravel(np.asarray(X.mean(axis=0), dtype=np.float64))
-        square = np.ravel(np.asarray((X.astype(np.float64) ** 2).mean(axis=0)))
-        spread = np.sqrt(np.maximum(square - mean**2, 0.0))
+        by_column = sp.csc_array(X, dtype=np.float64)
+        n, filled = X.shape[0], np.diff(by_column.indptr)
+        mean = np.ravel(np.asarray(by_column.sum(axis=0))) / n
+        off = by_column.data - np.repeat(mean, filled)
+        column = np.repeat(np.arange(filled.size), filled)
+        square = np.bincount(column, off**2, minlength=filled.size) + (n - filled) * mean**2
+        spread = np.sqrt(square / n)
+        size = np.ravel(abs(by_column).max(axis=0).toarray())
     else:
         spread = np.asarray(X.std(axis=0, dtype=np.float64))
-    return np.where(spread > 1e-12 * np.maximum(spread.max(initial=0.0), 1e-300), spread, constant)
+        size = np.abs(X).max(axis=0)
+    return np.where(spread > 1e-12 * size, spread, constant)

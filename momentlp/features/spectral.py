@@ -94,7 +94,8 @@ class Spectral(FeatureMap):
         weight /= weight.sum(axis=1, keepdims=True)
         embedding, eigenvalues = state["embedding"], state["eigenvalues"]
         placed = np.einsum("nk,nkc->nc", weight, embedding[neighbour]) / eigenvalues
-        seen = distance[:, 0] == 0
+        same = points[neighbour[:, 0]] != X  # compared entry by entry: distances of equal points may be off by rounding
+        seen = np.asarray(same.sum(axis=1)).ravel() == 0
         placed[seen] = embedding[neighbour[seen, 0]]
         return placed
 

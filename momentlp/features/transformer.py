@@ -51,7 +51,7 @@ def _from_table(value: Any) -> Any:
 
         return make_pipeline(*(_from_table(step) for step in value["steps"]))
     name, parameters, own = value.get("name"), value.get("parameters", {}), _own_transformers()
-    if name not in own:
+    if not isinstance(name, str) or name not in own:
         raise ValueError(f"{name!r} is not the name of one of scikit-learn's own transformers.")
     if not isinstance(parameters, dict):
         raise ValueError(f"parameters of {name} must be a table.")  # noqa: TRY004  pydantic collects ValueErrors
@@ -116,12 +116,12 @@ class Transformer(FeatureMap):
         columns = inputs or tuple(f"x{column}" for column in range(X.shape[1]))
         try:
             model = clone(self.transformer).fit(X)
-        except (ValueError, TypeError) as error:
+        except Exception as error:  # noqa: BLE001  whatever a transformer of the user's raises
             raise CompileError(f"{type(self.transformer).__name__} cannot be fitted to these points: {error}") from None
         try:
             names = tuple(str(name) for name in model.get_feature_names_out(np.array(columns, dtype=object)))
         except (AttributeError, ValueError):
-            width = model.transform(X[:1]).shape[1]
+            width = self.transform(X[:1], FittedMap(self, columns, (), {}, model=model)).shape[1]
             names = tuple(f"{type(self.transformer).__name__.lower()}{number}" for number in range(width))
         return FittedMap(self, columns, names, {}, named_inputs=inputs is not None, model=model)
 
@@ -131,4 +131,7 @@ class Transformer(FeatureMap):
 
     def transform(self, X: Matrix, fitted: FittedMap) -> Matrix:
         """Map points by the fitted clone."""
-        return fitted.model.transform(X)
+        try:
+            return fitted.model.transform(X)
+        except Exception as error:
+            raise CompileError(f"{type(self.transformer).__name__} cannot map these points: {error}") from error
