@@ -17,8 +17,9 @@ from momentlp.certificate import Certificate, dual_bound
 from momentlp.errors import MomentLPError, OnlyLabelledWarning, OptionError, SolverError
 from momentlp.infeasibility import elastic, proves_infeasible
 from momentlp.problem import Problem
-from momentlp.refine import admissible, refine
+from momentlp.refine import refine
 from momentlp.registry import available_version, get_backend, modeller
+from momentlp.scaling import Units
 from momentlp.solution import Solution, Status
 
 __all__ = ["solve"]
@@ -154,7 +155,7 @@ def _attempt(problem: Problem, solver: Backend, options: Options, tol: float, cl
     The second time the moments are scaled by their typical entries instead of their largest, which is better for data with
     outliers, and the solver is asked for a tighter tolerance.
     """
-    units = _Units.of(problem, problem.scale)
+    units = Units.of(problem, problem.scale)
     scaled = units.apply(problem)
     clock.lap("scale")
     answer = _run(solver, scaled, options)
@@ -162,7 +163,7 @@ def _attempt(problem: Problem, solver: Backend, options: Options, tol: float, cl
     pair, certificate, repaired = _certified(problem, units.read(problem, answer), answer, tol)
     tighter = _tighter(problem, solver, options, answer, clock)
     if tighter is not None and not certificate.holds(tol) and not _shows_empty(problem, pair[1], certificate.bound):
-        units = _Units.of(problem, problem.A.each("typical"))
+        units = Units.of(problem, problem.A.each("typical"))
         again = _run(solver, units.apply(problem), tighter)
         clock.lap("run")
         other = _certified(problem, units.read(problem, again), again, tol)
@@ -172,47 +173,6 @@ def _attempt(problem: Problem, solver: Backend, options: Options, tol: float, cl
             (pair, certificate, _), repaired = other, True
     status, message = _judge(problem, answer, pair[1], certificate, tol)
     return _Attempt(answer, pair, certificate, repaired, status, message)
-
-
-@dataclass(frozen=True)
-class _Units:
-    """Units in which a problem is handed over: powers of two, so that nothing is rounded on the way there and back."""
-
-    factors: FloatArray
-    weight: float
-    cap: float
-
-    @classmethod
-    def of(cls, problem: Problem, sizes: FloatArray) -> _Units:
-        """Bring moments of the given sizes, the typical cap and the largest weight to between 1 and 2."""
-        caps = problem.caps[problem.caps > 0]
-        return cls(
-            factors=1.0 / _power_of_two(sizes),
-            weight=float(_power_of_two(np.abs(problem.weights).max(initial=0.0))),
-            cap=float(_power_of_two(np.median(caps) if caps.size else 1.0)),
-        )
-
-    def apply(self, problem: Problem) -> Problem:
-        if (self.factors == 1.0).all() and self.weight == self.cap == 1.0:
-            return problem
-        return problem.scaled(self.factors, weight=self.weight, cap=self.cap)
-
-    def read(self, problem: Problem, answer: Answer) -> Pair:
-        """Undo the scaling, and project onto what is allowed: 0 <= h <= caps, no multiplier on an open side.
-
-        The projections only remove violations that solvers leave within their tolerance. Whatever is not a number becomes
-        zero: the certificate then shows that nothing was proved.
-        """
-        h = np.zeros(problem.n_points) if answer.membership is None else answer.membership * self.cap
-        y = np.zeros(problem.n_moments) if answer.multipliers is None else answer.multipliers * self.factors * self.weight
-        h = np.clip(np.nan_to_num(h, nan=0.0), 0.0, problem.caps)
-        return h, admissible(problem, np.nan_to_num(y, nan=0.0, posinf=0.0, neginf=0.0))
-
-
-def _power_of_two(sizes: Any) -> FloatArray:
-    """Return the power of two just below each size, and 1 for zero."""
-    exponents = np.clip(np.frexp(np.where(sizes == 0, 1.0, sizes))[1] - 1, -1000, 1000)
-    return np.asarray(np.exp2(exponents.astype(np.float64)))
 
 
 def _certified(problem: Problem, pair: Pair, answer: Answer, tol: float) -> tuple[Pair, Certificate, bool]:

@@ -11,13 +11,17 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, ClassVar
 
+import numpy as np
+import scipy.sparse as sp
 from numpy.typing import NDArray
 
-from momentlp.arrays import Matrix, as_points, check_columns
+from momentlp.arrays import Matrix, as_points, check_columns, is_sparse
 from momentlp.errors import CompileError, DataError
 from momentlp.kinds import Kind
 
-__all__ = ["FeatureMap", "FittedMap"]
+__all__ = ["FeatureMap", "FittedMap", "keep", "kept"]
+
+PARTS = ("data", "indices", "indptr")
 
 
 @dataclass(frozen=True)
@@ -110,3 +114,18 @@ class FeatureMap(Kind):
                 f"{type(self).__name__}.transform returned {matrix.shape[1]} feature(s), but it named {len(fitted.names)}."
             )
         return matrix
+
+
+def keep(matrix: Matrix, key: str) -> dict[str, NDArray[Any]]:
+    """Return a matrix, dense or sparse, as plain arrays for the state of a map."""
+    if not is_sparse(matrix):
+        return {key: np.asarray(matrix)}
+    matrix = sp.csr_array(matrix)
+    return {f"{key}.{part}": getattr(matrix, part) for part in PARTS} | {f"{key}.shape": np.array(matrix.shape)}
+
+
+def kept(state: Mapping[str, NDArray[Any]], key: str) -> Matrix:
+    """Return a matrix that :func:`keep` took apart."""
+    if key in state:
+        return state[key]
+    return sp.csr_array(tuple(state[f"{key}.{part}"] for part in PARTS), shape=tuple(state[f"{key}.shape"]))

@@ -5,13 +5,12 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 import numpy as np
-import scipy.sparse as sp
 from numpy.typing import NDArray
 from pydantic import Field
 
-from momentlp.arrays import Matrix, is_sparse
+from momentlp.arrays import Matrix
 from momentlp.errors import CompileError
-from momentlp.features.base import FeatureMap, FittedMap
+from momentlp.features.base import FeatureMap, FittedMap, keep, kept
 
 __all__ = ["Kernel", "median_gamma"]
 
@@ -79,12 +78,7 @@ class Kernel(FeatureMap):
                 raise CompileError(f"Kernel({self.kernel!r}) is not finite on these points: {error}.") from None
             centres, state["whiten"] = nystroem.components_, nystroem.normalization_
             names = tuple(f"landmark {number}" for number in range(self.landmarks))
-        if is_sparse(centres):
-            centres = sp.csr_array(centres)
-            state |= {f"centres.{part}": getattr(centres, part) for part in ("data", "indices", "indptr")}
-            state["centres.shape"] = np.array(centres.shape)
-        else:
-            state["centres"] = np.asarray(centres)
+        state |= keep(centres, "centres")
         return names, state
 
     def transform(self, X: Matrix, fitted: FittedMap) -> Matrix:
@@ -92,11 +86,7 @@ class Kernel(FeatureMap):
         from sklearn.metrics.pairwise import pairwise_kernels
 
         state = fitted.state
-        if "centres" in state:
-            centres: Matrix = state["centres"]
-        else:
-            parts = tuple(state[f"centres.{part}"] for part in ("data", "indices", "indptr"))
-            centres = sp.csr_array(parts, shape=tuple(state["centres.shape"]))
+        centres = kept(state, "centres")
         columns = np.asarray(pairwise_kernels(X, centres, metric=self.kernel, **self._parameters(state)))
         return columns @ state["whiten"].T if "whiten" in state else columns
 

@@ -9,9 +9,9 @@ import scipy.sparse as sp
 from numpy.typing import NDArray
 from pydantic import Field
 
-from momentlp.arrays import FloatArray, Matrix, is_sparse
+from momentlp.arrays import FloatArray, Matrix
 from momentlp.errors import CompileError
-from momentlp.features.base import FeatureMap, FittedMap
+from momentlp.features.base import FeatureMap, FittedMap, keep, kept
 
 __all__ = ["Spectral"]
 
@@ -68,11 +68,7 @@ class Spectral(FeatureMap):
             "eigenvalues": _rayleigh(graph, embedding),
             "width": np.array(width),
         }
-        if is_sparse(X):
-            state |= {f"points.{part}": getattr(X, part) for part in ("data", "indices", "indptr")}
-            state["points.shape"] = np.array(X.shape)
-        else:
-            state["points"] = np.asarray(X)
+        state |= keep(X, "points")
         return tuple(f"spectral {number}" for number in range(1, self.n_components + 1)), state
 
     def training(self, X: Matrix, fitted: FittedMap) -> Matrix:
@@ -84,11 +80,7 @@ class Spectral(FeatureMap):
         from sklearn.neighbors import NearestNeighbors
 
         state = fitted.state
-        if "points" in state:
-            points: Matrix = state["points"]
-        else:
-            parts = tuple(state[f"points.{part}"] for part in ("data", "indices", "indptr"))
-            points = sp.csr_array(parts, shape=tuple(state["points.shape"]))
+        points = kept(state, "points")
         distance, neighbour = NearestNeighbors(n_neighbors=self.n_neighbors).fit(points).kneighbors(X)
         weight = np.exp(-((distance - distance[:, :1]) * (distance + distance[:, :1])) / float(state["width"]) ** 2)
         weight /= weight.sum(axis=1, keepdims=True)
