@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy as np
 
-from momentlp.datasets import USPS_VARIABLE, load_usps
+from momentlp.datasets import USPS_VARIABLE, load_usps, usps_split
 
 __all__ = ["interleaved", "print_ratios", "usps_protocol"]
 
@@ -40,7 +40,5 @@ def usps_protocol(n_known: int = 300, seed: int = 0) -> tuple[np.ndarray, np.nda
     """Return the paper's split: 6198 unlabelled digits, and known zeros from the other 3100."""
     beside = Path(__file__).resolve().parents[2] / "shared" / "data" / "usps"
     X, y = load_usps(os.environ.get(USPS_VARIABLE) or (beside if beside.is_dir() else None))
-    random = np.random.default_rng(seed)
-    order = random.permutation(len(X))
-    rest, unlabelled = order[:3100], order[3100:]
-    return X[unlabelled], X[random.choice(rest[y[rest] == 0], n_known, replace=False)]
+    unlabelled, _, sample = usps_split(X, y, n_known, seed)
+    return unlabelled, sample

@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from momentlp.arrays import FloatArray
 from momentlp.errors import DataError
 
-__all__ = ["load_usps"]
+__all__ = ["load_usps", "usps_split"]
 
 USPS_FILES = ("zip.train.gz", "zip.test.gz")
 USPS_VARIABLE = "MOMENTLP_USPS"
@@ -52,3 +52,22 @@ def load_usps(folder: str | Path | None = None) -> tuple[FloatArray, NDArray[np.
             raise DataError(f"{path} is not a file of USPS digits: expected a label and 256 pixels in every line.")
     table = np.vstack(parts)
     return np.ascontiguousarray(table[:, 1:]), table[:, 0].astype(np.int64)
+
+
+def usps_split(
+    X: FloatArray, labels: NDArray[np.int64], n_known: int, random_state: int = 0, digit: int = 0
+) -> tuple[FloatArray, NDArray[np.bool_], FloatArray]:
+    """Split as the paper does: 6198 unlabelled images, and a sample of one digit from the other 3100.
+
+    Returns
+    -------
+    unlabelled : array, shape (6198, 256)
+    truth : array of bool, shape (6198,)
+        Which of them are the digit.
+    sample : array, shape (n_known, 256)
+    """
+    random = np.random.default_rng(random_state)
+    order = random.permutation(len(X))
+    rest, unlabelled = order[:3100], order[3100:]
+    known = random.choice(rest[labels[rest] == digit], n_known, replace=False)
+    return X[unlabelled], labels[unlabelled] == digit, X[known]

@@ -6,19 +6,9 @@ import numpy as np
 import pytest
 
 import momentlp as mlp
-from momentlp.datasets import load_usps
+from momentlp.datasets import load_usps, usps_split
 
 Digits = tuple[np.ndarray, np.ndarray]
-
-
-def protocol(usps: Digits, n_known: int, seed: int = 0) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """Split as in the paper: 6198 unlabelled digits, and known zeros from the other 3100."""
-    X, y = usps
-    random = np.random.default_rng(seed)
-    order = random.permutation(len(X))
-    rest, unlabelled = order[:3100], order[3100:]
-    known = random.choice(rest[y[rest] == 0], n_known, replace=False)
-    return X[unlabelled], y[unlabelled] == 0, X[known]
 
 
 def test_the_data_is_what_it_should_be(usps: Digits) -> None:
@@ -38,7 +28,7 @@ def test_the_true_mean_finds_the_zeros(usps: Digits) -> None:
 
 
 def test_all_backends_agree_on_the_protocol(usps: Digits) -> None:
-    X, truth, sample = protocol(usps, 300)
+    X, truth, sample = usps_split(*usps, 300)
     problem = mlp.Spec(tolerance=mlp.Absolute(30.0)).compile(X, sample=sample)
     rows = mlp.compare(problem, ["highs", "glpk", "scipy", "pyomo"])
     assert [row["status"] for row in rows] == ["optimal"] * 4
@@ -51,7 +41,7 @@ def test_all_backends_agree_on_the_protocol(usps: Digits) -> None:
 
 @pytest.mark.parametrize("backend", ["highs", "glpk"])
 def test_a_mean_that_no_set_has(usps: Digits, backend: str) -> None:
-    X, _, sample = protocol(usps, 100)
+    X, _, sample = usps_split(*usps, 100)
     solution = mlp.solve(mlp.Spec(tolerance=mlp.Absolute(1e-6)).compile(X, sample=sample), backend)
     assert solution.status is mlp.Status.EMPTY
     assert solution.objective < 0.01
@@ -72,7 +62,7 @@ def test_spectral_features_need_few_labels(usps: Digits, n_known: int, precision
     spec = mlp.Spec(features=mlp.Spectral(8, n_neighbors=6), tolerance=mlp.StandardError(0.3))
     results = []
     for seed in range(10):
-        X, truth, sample = protocol(usps, n_known, seed)
+        X, truth, sample = usps_split(*usps, n_known, seed)
         solution = mlp.solve(spec.compile(X, sample=sample))
         found = solution.membership > 0.5
         results.append((truth[found].mean(), found[truth].mean(), solution.balance().share - truth.mean()))
