@@ -29,6 +29,7 @@ from momentlp.errors import (
     SolverError,
     SpecError,
 )
+from momentlp.exact import ExactProof
 from momentlp.explain import Explanation, SmallestTolerance
 from momentlp.features import Concat, FeatureMap, FittedMap, Kernel, Linear, Quadratic, Spectral, Transformer
 from momentlp.functions import constraint, feature_map
@@ -36,9 +37,10 @@ from momentlp.moments import MomentBlock, MomentMatrix
 from momentlp.problem import Problem
 from momentlp.registry import BackendInfo, backends
 from momentlp.separator import Separator
-from momentlp.solution import Solution, Status
+from momentlp.solution import Solution
 from momentlp.solve import solve
 from momentlp.spec import Spec
+from momentlp.status import Status
 from momentlp.tolerances import Absolute, Relative, StandardError, Target, Tolerance
 
 __version__ = "0.1.0"
@@ -60,6 +62,7 @@ __all__ = [
     "Constraint",
     "Data",
     "DataError",
+    "ExactProof",
     "Explanation",
     "ExtraMissingError",
     "FeatureMap",

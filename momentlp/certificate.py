@@ -15,13 +15,17 @@ the hyperplane of the theorem. Two products with A check it all; no solver has t
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from typing import Self
+from dataclasses import dataclass, field, replace
+from typing import TYPE_CHECKING, Self
 
 import numpy as np
 
 from momentlp.arrays import FloatArray, IndexArray, as_vector
+from momentlp.backend import check_number
 from momentlp.problem import Problem
+
+if TYPE_CHECKING:
+    from momentlp.exact import ExactProof
 
 __all__ = ["Certificate", "dual_bound", "farkas_value"]
 
@@ -52,6 +56,8 @@ class Certificate:
         Points whose membership is strictly between 0 and its cap: they lie on the hyperplane.
     active : int
         Moments with a multiplier that is not negligible beside the largest.
+    problem, membership, multipliers
+        What it was computed from.
 
     Examples
     --------
@@ -69,6 +75,9 @@ class Certificate:
     complementarity: float
     fractional: int
     active: int
+    problem: Problem = field(repr=False, compare=False)
+    membership: FloatArray = field(repr=False, compare=False)
+    multipliers: FloatArray = field(repr=False, compare=False)
 
     @classmethod
     def of(cls, problem: Problem, membership: object, multipliers: object) -> Self:
@@ -101,11 +110,44 @@ class Certificate:
             complementarity=terms / weight,
             fractional=int(inside.sum()),
             active=int((pull > FRACTION * pull.max()).sum()),
+            problem=problem,
+            membership=h,
+            multipliers=y,
         )
 
     def holds(self, tol: float = 1e-7) -> bool:
         """Whether (h, y) proves itself optimal: residuals and gap all within ``tol``."""
         return bool(self.error <= tol)
+
+    def exact(self, *, time_limit: float | None = None, second_opinion: bool = False) -> ExactProof:
+        """Prove the exact optimum in rational arithmetic, and say whether this answer is the vertex that attains it.
+
+        Every float is a rational number: features, mean, bounds, weights and caps are taken as they stand, and no step
+        rounds. The vertex behind (h, y) is solved exactly; if it is not optimal the exact simplex goes on to the optimum.
+        Meant for some hundreds of points and some tens of moments, which take seconds.
+
+        Parameters
+        ----------
+        time_limit : float, optional
+            Seconds after which to give up; the proof then has status LIMIT and no optimum.
+        second_opinion : bool
+            Also ask GLPK's own exact simplex, which shares no code with ours (it is slower, and no limit stops it).
+
+        Examples
+        --------
+        >>> problem = Problem.from_arrays([[-1.0], [3.0]], lower=0.0, upper=0.0)
+        >>> Certificate.of(problem, membership=[1.0, 0.33333333], multipliers=[1 / 3]).exact()
+        ExactProof(OPTIMAL, 4/3, off=-3.3e-09, confirmed)
+        """
+        from momentlp.exact import prove
+
+        limit = None if time_limit is None else check_number("time_limit", time_limit)
+        proof = prove(self.problem, self.membership, self.multipliers, limit)
+        if not second_opinion:
+            return proof
+        from momentlp.solve import solve
+
+        return replace(proof, second_opinion=solve(self.problem, "glpk", options={"method": "exact"}).objective)
 
     @property
     def error(self) -> float:

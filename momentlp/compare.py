@@ -22,8 +22,9 @@ from momentlp.memory import peak_memory
 from momentlp.problem import Problem
 from momentlp.registry import backends as registered
 from momentlp.registry import find_backend
-from momentlp.solution import Solution, Status
+from momentlp.solution import Solution
 from momentlp.solve import solve
+from momentlp.status import Status
 
 __all__ = ["Comparison", "compare"]
 

@@ -24,6 +24,7 @@ import scipy.sparse as sp
 from momentlp.infeasibility import proves_infeasible, with_points
 from momentlp.moments import MomentBlock
 from momentlp.problem import Problem
+from momentlp.status import Status
 
 if TYPE_CHECKING:
     from momentlp.solution import Solution
@@ -102,8 +103,6 @@ class Explanation:
 
 def explain(solution: Solution) -> Explanation:
     """Explain an EMPTY or INFEASIBLE solution; see :meth:`momentlp.Solution.explain`."""
-    from momentlp.solution import Status
-
     problem, y = solution.problem, solution.multipliers
     if solution.status not in (Status.EMPTY, Status.INFEASIBLE):
         return Explanation(solution.status.value, solution.certificate.holds(), {}, None, ())
@@ -119,8 +118,6 @@ def explain(solution: Solution) -> Explanation:
 
 
 def _smallest(solution: Solution, blocks: list[int], empty: bool) -> SmallestTolerance:
-    from momentlp.solution import Status
-
     problem = solution.problem
     kinds = {problem.blocks[number].widens for number in blocks}
     kind = "mean" if "mean" in kinds else "sum"
@@ -176,8 +173,6 @@ def _one_sided(block: MomentBlock) -> MomentBlock:
 
 def _by_bisection(solution: Solution, blocks: list[int]) -> float | None:
     """Narrow rho down where its rows are products of rho and the size of the set."""
-    from momentlp.solution import Status
-
     problem = solution.problem
     high = 1e-9 + max(_furthest(problem.blocks[number]) for number in blocks)
 

@@ -20,7 +20,8 @@ from momentlp.certificate import farkas_value
 from momentlp.compare import Comparison
 from momentlp.demo import Demo
 from momentlp.files import write_atomically
-from momentlp.solution import Solution, Status
+from momentlp.solution import Solution
+from momentlp.status import Status
 
 __all__ = [
     "document",
