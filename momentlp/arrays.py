@@ -7,6 +7,7 @@ so that the error can say which one is wrong.
 
 from __future__ import annotations
 
+from collections import Counter
 from typing import Any, TypeAlias
 
 import numpy as np
@@ -25,6 +26,7 @@ __all__ = [
     "as_sample",
     "as_vector",
     "check_columns",
+    "check_compressed",
     "is_sparse",
 ]
 
@@ -70,6 +72,28 @@ def as_points(X: Any, argument: str = "X") -> tuple[Matrix, tuple[str, ...] | No
         raise DataError(f"{argument} is empty: its shape is {matrix.shape}. Give at least one point and one feature.")
     _require_finite(matrix, argument, names)
     return matrix, names
+
+
+def check_compressed(layout: str, indices: Any, indptr: Any, shape: tuple[int, int], n_entries: int) -> None:
+    """Check the indices of a compressed sparse matrix (csr, bsr: by row; csc: by column) that comes from a file.
+
+    scipy's compiled code trusts them: one that points outside reads or writes memory that is not its own. scipy's own
+    ``check_format`` looks at none of them where the last of ``indptr`` is zero.
+
+    Raises
+    ------
+    DataError
+        If they are not those of a matrix of this shape with so many entries (blocks, for bsr).
+    """
+    outer, inner = shape[::-1] if layout == "csc" else shape
+    if any(index.ndim != 1 or index.dtype not in (np.int32, np.int64) for index in (indices, indptr)):
+        raise DataError("the indices of a sparse matrix are not vectors of integers.")
+    if indptr.size != outer + 1 or indices.size != n_entries:
+        raise DataError(f"a sparse matrix of shape {shape} has {n_entries} entries, but not as many indices.")
+    if indptr[0] != 0 or indptr[-1] > n_entries or (np.diff(indptr) < 0).any():
+        raise DataError("the entries of a sparse matrix do not follow one another, row by row or column by column.")
+    if indices.size and (indices.min() < 0 or indices.max() >= inner):
+        raise DataError(f"an entry of a sparse matrix lies outside its shape {shape}.")
 
 
 def as_sample(sample: Any, points: Matrix, columns: tuple[str, ...] | None) -> Matrix:
@@ -167,9 +191,9 @@ def as_indices(labelled: Any, n_points: int, argument: str = "labelled") -> Inde
 
 
 def _frame_values(frame: Any, names: tuple[str, ...], argument: str) -> Any:
-    repeated = {name for name in names if names.count(name) > 1} if len(set(names)) < len(names) else None
-    if repeated:
-        raise DataError(f"{argument} has more than one column named {min(repeated)!r}: rename them.")
+    if len(set(names)) < len(names):
+        repeated = min(name for name, count in Counter(names).items() if count > 1)
+        raise DataError(f"{argument} has more than one column named {repeated!r}: rename them.")
     values = frame.to_numpy()
     if values.dtype.kind in "biuf":
         return values
@@ -177,7 +201,7 @@ def _frame_values(frame: Any, names: tuple[str, ...], argument: str) -> Any:
         column = values[:, position]
         try:
             column.astype(np.float64)
-        except (TypeError, ValueError):
+        except (TypeError, ValueError, OverflowError):
             raise DataError(
                 f"{argument} has a column {name!r} that is not numeric. Drop it or encode it as numbers first."
             ) from None

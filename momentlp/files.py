@@ -1,16 +1,27 @@
-"""Writing files so that a reader never sees half of one."""
+"""Files: written so that a reader never sees half of one, and what goes wrong in reading one that is not whole."""
 
 from __future__ import annotations
 
 import os
+import struct
 import uuid
+import zipfile
+import zlib
 from collections.abc import Callable
 from pathlib import Path
 from typing import IO, Any
 
 from momentlp.errors import DataError
 
-__all__ = ["write_atomically"]
+__all__ = ["BROKEN", "reason", "write_atomically"]
+
+BROKEN = (
+    OSError, EOFError, ValueError, LookupError, TypeError, AttributeError, ArithmeticError, RuntimeError, struct.error,
+    zipfile.BadZipFile, zlib.error,
+)  # fmt: skip
+"""What Python, numpy and scipy raise over a file that is not what it says it is."""
+
+LONGEST_REASON = 300  # characters
 
 
 def write_atomically(path: Path, write: Callable[[IO[bytes]], Any]) -> None:
@@ -27,3 +38,9 @@ def write_atomically(path: Path, write: Callable[[IO[bytes]], Any]) -> None:
     except BaseException:
         temporary.unlink(missing_ok=True)
         raise
+
+
+def reason(error: BaseException) -> str:
+    """Say in one line why a file cannot be read; what others raise may quote half of it."""
+    text = " ".join(str(error).split()).removesuffix(".") or type(error).__name__
+    return text if len(text) <= LONGEST_REASON else f"{text[:LONGEST_REASON]}..."

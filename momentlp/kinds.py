@@ -8,6 +8,7 @@ anything that the file itself names.
 
 from __future__ import annotations
 
+import reprlib
 from collections.abc import Iterator
 from importlib.metadata import entry_points
 from typing import Any, ClassVar, Self
@@ -16,7 +17,11 @@ from pydantic import BaseModel, ConfigDict, ValidationError
 
 from momentlp.errors import SpecError
 
-__all__ = ["Declared", "Kind"]
+__all__ = ["Declared", "Kind", "short"]
+
+PLAIN = (str, bytes, int, float, list, tuple, dict, set, frozenset)  # of which reprlib shows the first few entries
+LONGEST = 60  # characters of a value that an error shows
+MOST_MISTAKES = 8  # that one error lists
 
 
 class Declared(BaseModel):
@@ -72,11 +77,10 @@ class Kind(Declared):
         known = cls.known()
         if not isinstance(value, dict) or not isinstance(value.get("kind"), str):
             example = next(iter(known.values())).__name__ if known else "..."
-            shown = repr(value) if len(repr(value)) < 60 else f"{repr(value)[:60]}..."
             raise SpecError(
-                f"expected one of the {family}, such as mlp.{example}(...), or a table with a 'kind', got {shown}."
+                f"expected one of the {family}, such as mlp.{example}(...), or a table with a 'kind', got {short(value)}."
             )
-        raise SpecError(f"{value['kind']!r} is not a registered kind of {family}; known: {', '.join(sorted(known))}.")
+        raise SpecError(f"{short(value['kind'])} is not a registered kind of {family}; known: {', '.join(sorted(known))}.")
 
     @classmethod
     def find(cls, name: str) -> type[Self] | None:
@@ -118,11 +122,26 @@ def _descendants(cls: type[Any]) -> Iterator[type[Any]]:
         yield from _descendants(subclass)
 
 
+def short(value: Any) -> str:
+    """Show a value in an error: on one line, and no longer than a line, however much there is of it."""
+    try:
+        text = reprlib.repr(value) if isinstance(value, PLAIN) else repr(value)
+    except Exception:  # noqa: BLE001  a value of the user's own; an error about it must not end in another one
+        text = f"a {type(value).__name__}"
+    text = " ".join(text.split())
+    return text if len(text) <= LONGEST else f"{text[:LONGEST]}..."
+
+
 def _explain(owner: str, error: ValidationError) -> str:
     lines = []
-    for problem in error.errors(include_url=False):
-        where = ".".join(str(part) for part in problem["loc"])
-        message = problem["msg"].removeprefix("Value error, ")
-        got = "" if problem["type"] in ("missing", "value_error") else f" (got {problem['input']!r})"
+    for problem in error.errors(include_url=False)[:MOST_MISTAKES]:
+        where = ".".join(str(part) if isinstance(part, int) else _name(part) for part in problem["loc"])
+        message = " ".join(problem["msg"].removeprefix("Value error, ").split())
+        got = "" if problem["type"] in ("missing", "value_error") else f" (got {short(problem['input'])})"
         lines.append(f"{owner}{'.' + where if where else ''}: {message}{got}")
-    return "; ".join(lines)
+    more = error.error_count() - len(lines)
+    return "; ".join(lines) + (f"; and {more} more" if more > 0 else "")
+
+
+def _name(part: str) -> str:
+    return part if part.isprintable() and len(part) <= LONGEST else short(part)

@@ -15,10 +15,11 @@ from pydantic_core import PydanticSerializationError
 
 from momentlp.arrays import FloatArray, Matrix, as_indices, as_points, as_positions, as_sample, as_vector, is_sparse
 from momentlp.constraints import Constraint, Data
-from momentlp.errors import CompileError, DataError, ExtraMissingError, SpecError
+from momentlp.errors import CompileError, DataError, FileFormatError, SpecError
 from momentlp.features import FeatureMap, FittedMap, Linear
 from momentlp.files import write_atomically
-from momentlp.kinds import Declared, Kind
+from momentlp.kinds import Declared, Kind, short
+from momentlp.plain import LONGEST_TEXT, LONGEST_YAML, parse_json, parse_yaml, require_yaml
 from momentlp.problem import Problem
 from momentlp.tolerances import Absolute, Target, Tolerance
 
@@ -139,27 +140,26 @@ class Spec(Declared):
     @classmethod
     def from_json(cls, text: str) -> Self:
         """Read a spec from JSON text. Only registered kinds are built; nothing that the text names is imported."""
-        if not isinstance(text, str):
-            raise SpecError(f"from_json takes text, not {type(text).__name__}: for a file use Spec.load(path).")
+        _require_text(text, "from_json")
         try:
-            fields = json.loads(text)
-        except (ValueError, RecursionError) as error:
+            fields = parse_json(text)
+        except FileFormatError as error:
             hint = " To read a file, use Spec.load(path)." if text.strip().endswith(".json") else ""
             raise SpecError(f"the spec is not valid JSON: {error}.{hint}") from None
         return cls.from_fields(fields)
 
     def to_yaml(self) -> str:
         """Write the spec as YAML text. Needs PyYAML."""
-        return str(_yaml().safe_dump(self.to_fields(), sort_keys=False))
+        return str(require_yaml().safe_dump(self.to_fields(), sort_keys=False))
 
     @classmethod
     def from_yaml(cls, text: str) -> Self:
-        """Read a spec from YAML text, by YAML's safe rules. Needs PyYAML."""
-        yaml = _yaml()
+        """Read a spec from YAML text: plain values only, whatever its tags say. Needs PyYAML."""
+        _require_text(text, "from_yaml", LONGEST_YAML)
         try:
-            fields = yaml.safe_load(text)
-        except yaml.YAMLError as error:
-            raise SpecError(f"the spec is not valid YAML: {' '.join(str(error).split())}.") from None
+            fields = parse_yaml(text)
+        except FileFormatError as error:
+            raise SpecError(f"the spec is not valid YAML: {error}.") from None
         return cls.from_fields(fields)
 
     @classmethod
@@ -169,7 +169,7 @@ class Spec(Declared):
             raise SpecError(f"a spec is a table of fields, but the text holds {type(fields).__name__}.")
         if fields.get("version", SPEC_VERSION) != SPEC_VERSION:
             raise SpecError(
-                f"the spec has version {fields['version']!r}, but this momentlp reads version {SPEC_VERSION}: "
+                f"the spec has version {short(fields['version'])}, but this momentlp reads version {SPEC_VERSION}: "
                 "upgrade momentlp, or write the spec anew."
             )
         return cls(**{str(name): value for name, value in fields.items()})
@@ -177,14 +177,16 @@ class Spec(Declared):
     def save(self, path: str | Path) -> None:
         """Write the spec to a file: YAML if its name ends in ``.yaml`` or ``.yml``, JSON otherwise."""
         text = self.to_yaml() if _is_yaml(path) else self.to_json() + "\n"
+        _require_text(text, "Spec.load", LONGEST_YAML if _is_yaml(path) else LONGEST_TEXT)
         write_atomically(Path(path), lambda stream: stream.write(text.encode()))
 
     @classmethod
     def load(cls, path: str | Path) -> Self:
         """Read a spec from a JSON or YAML file. Only registered kinds are built; nothing that it names is imported."""
         try:
-            text = Path(path).read_text(encoding="utf-8")
-        except (OSError, UnicodeDecodeError) as error:
+            with Path(path).open("rb") as stream:
+                text = stream.read(LONGEST_TEXT + 1).decode()
+        except (OSError, ValueError) as error:
             raise SpecError(f"cannot read the spec {str(path)!r}: {error}.") from None
         try:
             return cls.from_yaml(text) if _is_yaml(path) else cls.from_json(text)
@@ -216,12 +218,12 @@ def _is_yaml(path: str | Path) -> bool:
     return Path(path).suffix.lower() in (".yaml", ".yml")
 
 
-def _yaml() -> Any:
-    try:
-        import yaml
-    except ImportError:
-        raise ExtraMissingError("specs in YAML need PyYAML: run pip install 'momentlp[yaml]', or use JSON.") from None
-    return yaml
+def _require_text(text: Any, reader: str, most: int = LONGEST_TEXT) -> None:
+    if not isinstance(text, str):
+        raise SpecError(f"{reader} takes text, not {type(text).__name__}: for a file use Spec.load(path).")
+    if len(text) > most:
+        hint = "Keep it in JSON." if most < LONGEST_TEXT else "Is this a spec at all?"
+        raise SpecError(f"{reader} takes at most {most >> 20} MiB of such text. {hint}")
 
 
 @dataclass(frozen=True, eq=False)

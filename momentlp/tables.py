@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import csv
-import zipfile
+import os
 from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
@@ -13,12 +13,17 @@ import numpy as np
 import scipy.sparse as sp
 from numpy.typing import NDArray
 
-from momentlp.errors import DataError, ExtraMissingError
+from momentlp.arrays import check_compressed
+from momentlp.errors import DataError, ExtraMissingError, FileFormatError
+from momentlp.files import BROKEN, reason
+from momentlp.npz import npz_members, read_npy
 
 __all__ = ["Table", "read_numbers", "read_points"]
 
 TRUE = {"1", "1.0", "true", "yes", "y", "t"}
 FALSE = {"0", "0.0", "false", "no", "n", "f", "", "nan", "none"}
+MOST_EMPTY = 1 << 22  # rows or columns of a sparse matrix, unless its file has more bytes than that
+MOST_CELLS, MOST_GROWTH = 1 << 25, 100  # of a parquet file, unless it has a hundredth as many bytes
 
 
 @dataclass(frozen=True, eq=False)
@@ -36,7 +41,7 @@ class Table:
     def split(self, column: str) -> tuple[Table, NDArray[np.bool_]]:
         """Take out a column that marks known members (1, true, yes) and return the rest and the mask."""
         if column not in self.columns:
-            raise DataError(f"{self.path} has no column {column!r}; it has {', '.join(self.columns)}.")
+            raise DataError(f"{self.path} has no column {column!r}; it has {', '.join(self.columns[:8])}.")
         at = self.columns.index(column)
         marks = [str(value).strip().lower() for value in self.values[:, at]]
         for row, mark in enumerate(marks):
@@ -53,8 +58,8 @@ def read_points(path: Path) -> Any:
     """Read a table of points: a :class:`Table`, or a sparse matrix where the file holds one."""
     points = _read(path)
     if isinstance(points, np.ndarray):
-        if points.ndim != 2:
-            raise DataError(f"{path} holds an array of {points.ndim} dimension(s); a table of points has two.")
+        if points.ndim != 2 or points.size == 0:
+            raise DataError(f"{path} holds an array of shape {points.shape}; a table of points has rows and columns.")
         return Table(tuple(f"x{column}" for column in range(points.shape[1])), points, path)
     return points
 
@@ -68,8 +73,8 @@ def read_numbers(path: Path) -> NDArray[Any]:
     if values.ndim == 2 and 1 not in values.shape:
         raise DataError(f"{path} holds a table of shape {values.shape} where a flat list of numbers belongs.")
     values = np.ravel(values)
-    whole = values.dtype.kind == "f" and bool(np.isfinite(values).all()) and bool((values == np.floor(values)).all())
-    return values.astype(np.int64) if whole else values
+    exact = values.dtype.kind == "f" and bool((np.abs(values) < 2.0**53).all())  # beyond, not every integer is a float
+    return values.astype(np.int64) if exact and bool((values == np.floor(values)).all()) else values
 
 
 def _read(path: Path) -> Any:
@@ -88,34 +93,89 @@ def _read(path: Path) -> Any:
         raise DataError(f"there is no file {path}.") from None
     except (DataError, ExtraMissingError):
         raise
-    except (OSError, ValueError, EOFError, KeyError, zipfile.BadZipFile, csv.Error) as error:
-        raise DataError(f"cannot read {path}: {error}.") from None
+    except (csv.Error, *BROKEN) as error:
+        raise DataError(f"cannot read {path}: {reason(error)}.") from None
 
 
 def _read_numpy(path: Path) -> Any:
     with path.open("rb") as stream:
-        if stream.read(2) not in (b"PK", b"\x93N"):
-            raise DataError(f"{path} is not a file that numpy wrote.")
+        start, size = stream.read(2), stream.seek(0, os.SEEK_END)
         stream.seek(0)
-        loaded = np.load(stream, allow_pickle=False)
-        if isinstance(loaded, np.ndarray):
-            return loaded
-        if {"format", "shape", "data"} <= set(loaded.files):
-            stream.seek(0)
-            return sp.load_npz(stream)
-        if len(loaded.files) != 1:
-            raise DataError(f"{path} holds {len(loaded.files)} arrays ({', '.join(loaded.files)}): keep one.")
-        return loaded[loaded.files[0]]
+        if start == b"\x93N":
+            return read_npy(stream, size)
+        if start != b"PK":
+            raise DataError(f"{path} is not a file that numpy wrote.")
+        arrays = {name: read_npy(content, length) for name, content, length in npz_members(stream, compressed=True)}
+    if {"format", "shape", "data"} <= arrays.keys():
+        return _sparse(arrays, size)
+    if len(arrays) != 1:
+        raise DataError(f"{path} holds {len(arrays)} arrays ({', '.join(list(arrays)[:8])}): keep one.")
+    return next(iter(arrays.values()))
+
+
+def _sparse(arrays: dict[str, NDArray[Any]], size: int) -> Any:
+    """Build what :func:`scipy.sparse.save_npz` took apart.
+
+    scipy's compiled code trusts the indices it is given, so they are checked here. A few bytes can speak of any number of
+    empty rows and columns, each of which costs memory later: there is a limit to those.
+    """
+    data, kind = arrays["data"], arrays["format"].tobytes().decode().rstrip("\0")
+    if arrays["shape"].shape != (2,):
+        raise FileFormatError("a sparse matrix has not two dimensions")
+    shape = (int(arrays["shape"][0]), int(arrays["shape"][1]))
+    if min(shape) < 1 or max(shape) > max(MOST_EMPTY, size):
+        raise FileFormatError(f"a sparse matrix cannot have shape {shape} here")
+    if data.dtype.kind not in "biuf":
+        raise FileFormatError(f"a sparse matrix holds {data.dtype} values where real numbers belong")
+    data = np.asarray(data, dtype=np.float32 if data.dtype == np.float32 else np.float64)
+    if kind in ("csr", "csc", "bsr"):
+        matrix = _compressed(kind, data, _whole(arrays["indices"]), _whole(arrays["indptr"]), shape)
+    elif kind == "coo":
+        places = arrays["coords"] if "coords" in arrays else (arrays["row"], arrays["col"])
+        matrix = sp.coo_array((data, tuple(_whole(place) for place in places)), shape=shape)
+    elif kind == "dia":
+        matrix = sp.dia_array((data, _whole(arrays["offsets"])), shape=shape).tocoo()
+    else:
+        raise FileFormatError(f"a sparse matrix is in format {kind!r}, which is unknown here")
+    return sp.csr_array(matrix)
+
+
+def _compressed(kind: str, data: NDArray[Any], indices: Any, indptr: Any, shape: tuple[int, int]) -> Any:
+    blocks = shape
+    if kind == "bsr":
+        if data.ndim != 3 or 0 in data.shape or shape[0] % data.shape[1] or shape[1] % data.shape[2]:
+            raise FileFormatError(f"a sparse matrix of shape {shape} cannot have blocks of shape {data.shape[1:]}")
+        blocks = (shape[0] // data.shape[1], shape[1] // data.shape[2])
+    elif data.ndim != 1:
+        raise FileFormatError("the entries of a sparse matrix are not a vector")
+    check_compressed(kind, indices, indptr, blocks, data.shape[0])
+    return {"csr": sp.csr_array, "csc": sp.csc_array, "bsr": sp.bsr_array}[kind]((data, indices, indptr), shape=shape)
+
+
+def _whole(index: NDArray[Any]) -> NDArray[np.int64]:
+    if index.ndim != 1 or index.dtype.kind not in "iu":
+        raise FileFormatError("a sparse matrix has indices that are none")
+    return index.astype(np.int64)
 
 
 def _read_parquet(path: Path) -> Table:
     try:
         import pandas as pd
-
-        frame = pd.read_parquet(path)
+        import pyarrow.parquet as pq  # type: ignore[import-untyped]  # pyarrow has no types
     except ImportError:
         raise ExtraMissingError("parquet files need pandas and pyarrow: run pip install 'momentlp[parquet]'.") from None
-    return Table(tuple(str(column) for column in frame.columns), frame.to_numpy(), path)
+    try:
+        with pq.ParquetFile(path) as file:
+            rows, columns = file.metadata.num_rows, file.metadata.num_columns
+        if rows * columns > max(MOST_CELLS, MOST_GROWTH * path.stat().st_size):
+            raise FileFormatError(f"it says that it has {rows} rows and {columns} columns, far more than it has bytes")
+        frame = pd.read_parquet(path)
+        values = frame.to_numpy()
+    except FileNotFoundError:
+        raise
+    except Exception as error:  # noqa: BLE001  two packages read the file, and document no list of what they raise
+        raise FileFormatError(reason(error)) from None
+    return Table(tuple(str(column) for column in frame.columns), values, path)
 
 
 def _read_csv(path: Path) -> Table:

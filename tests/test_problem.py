@@ -20,6 +20,7 @@ from hypothesis.extra import numpy as hnp
 from scipy.sparse.linalg import aslinearoperator
 
 import momentlp as mlp
+from momentlp.archive import _digest
 from momentlp.arrays import is_sparse
 
 
@@ -184,9 +185,28 @@ def test_arrays_that_do_not_fit_are_refused(tmp_path: Path) -> None:
         ("block0.lower", np.full(3, np.nan)),
         ("block0.features", np.full((30, 3), np.nan)),
     ):
-        np.savez(path, **{**arrays, key: wrong})
-        with pytest.raises(mlp.FileFormatError):
+        changed = {name: array for name, array in arrays.items() if name != "digest"} | {key: wrong}
+        np.savez(path, **changed, digest=_digest(changed))  # as one who tampers with the file on purpose would
+        with pytest.raises(mlp.FileFormatError, match="finite matrix" if "features" in key else key.rpartition(".")[2]):
             mlp.Problem.load(path)
+
+
+def test_a_problem_with_strange_names_survives_saving(tmp_path: Path) -> None:
+    names = ["a" * 100_000, "\ud800", "é\n", ""]
+    problem = mlp.Problem.from_arrays(np.ones((2, 4)), 0.0, 1.0, names=names)
+    problem.save(tmp_path / "problem.npz")
+    assert same(problem, mlp.Problem.load(tmp_path / "problem.npz"))
+
+
+def test_a_file_of_a_later_momentlp_is_told_as_such(tmp_path: Path) -> None:
+    path = tmp_path / "problem.npz"
+    PROBLEMS["absolute"]().save(path)
+    with np.load(path) as archive:
+        arrays = dict(archive)
+    later = arrays["header"].tobytes().replace(b'"version": 1', b'"version": 9')
+    np.savez(path, **{**arrays, "header": np.frombuffer(later, dtype=np.uint8)})
+    with pytest.raises(mlp.FileFormatError, match="format version 9"):
+        mlp.Problem.load(path)
 
 
 @pytest.mark.parametrize("content", [b"", b"PK", b"not a zip at all", b"\x93NUMPY"])

@@ -55,6 +55,8 @@ def _from_table(value: Any) -> Any:
         raise ValueError(f"{name!r} is not the name of one of scikit-learn's own transformers.")
     if not isinstance(parameters, dict):
         raise ValueError(f"parameters of {name} must be a table.")  # noqa: TRY004  pydantic collects ValueErrors
+    if parameters.get("memory") is not None:
+        raise ValueError(f"parameter memory of {name} names a folder of pickles, which a file may not: leave it out.")
     try:
         return own[name](**{key: tuple(entry) if isinstance(entry, list) else entry for key, entry in parameters.items()})
     except TypeError as error:

@@ -1,0 +1,1 @@
+"""Fuzzing of everything that momentlp reads: ``targets`` says what, ``mutate`` how, ``run`` runs them for a bounded time."""

@@ -1,0 +1,130 @@
+"""Honest files of every kind that momentlp reads, made anew each time: the seeds that are then spoiled."""
+
+from __future__ import annotations
+
+import io
+import json
+import tempfile
+from collections.abc import Callable
+from functools import cache
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+import scipy.sparse as sp
+import yaml
+
+import momentlp as mlp
+
+TREES = [
+    {"version": 1, "features": {"kind": "linear", "standardise": True}, "tolerance": {"kind": "absolute", "eps": 1.0}},
+    {
+        "features": {"kind": "quadratic"},
+        "tolerance": {"kind": "relative", "delta": [0.1, 0.2, 0, 1, 1], "standardised": True},
+    },
+    {
+        "features": {"kind": "concat", "maps": [{"kind": "kernel", "kernel": "poly", "landmarks": 3}, {"kind": "linear"}]},
+        "tolerance": {"kind": "standard_error", "z": 2},
+        "constraints": [{"kind": "share", "low": 0.1, "high": 0.9}, {"kind": "known", "positives": [0], "negatives": [3]}],
+    },
+    {
+        "features": {"kind": "spectral", "n_components": 2, "n_neighbors": 3},
+        "constraints": [
+            {"kind": "group_share", "groups": [0, 1] * 6, "low": {"0": 0.1}, "high": {"1": 0.5}},
+            {
+                "kind": "moment",
+                "features": {"kind": "linear"},
+                "target": [0.5, 0.5],
+                "tolerance": {"kind": "absolute", "eps": 0.5},
+                "name": "m",
+            },
+        ],
+    },
+    {"features": {"kind": "transformer", "transformer": {"name": "PCA", "parameters": {"n_components": 1}}}},
+    {"features": {"kind": "transformer", "transformer": {"steps": [{"name": "StandardScaler"}]}}},
+]
+"""Specs that use every kind and every field of it."""
+
+
+def points(n: int = 12, d: int = 2) -> np.ndarray:
+    """A few points, always the same."""
+    return np.random.default_rng(0).normal(size=(n, d))
+
+
+def problems() -> list[mlp.Problem]:
+    """Problems of every layout that a file can have: dense, sparse, single, with a transform, with each kind of state."""
+    X, sparse = points(), sp.csr_array(np.where(points() > 0, points(), 0.0))
+    known = range(4)
+    maps = [mlp.Linear(standardise=True), mlp.Quadratic(), mlp.Kernel(landmarks=3), mlp.Kernel("linear"), mlp.Spectral(2, 3)]
+    made = [mlp.Spec(features=kind, tolerance=mlp.Absolute(1.0)).compile(X, labelled=known) for kind in maps]
+    made += [
+        mlp.Spec(tolerance=mlp.Relative(0.2)).compile(sparse, labelled=known),
+        mlp.Spec(features=mlp.Kernel("linear")).compile(sparse, labelled=known),
+        mlp.Spec(tolerance=mlp.Absolute(1.0), constraints=[mlp.Share(0.1, 0.9)]).compile(
+            X.astype(np.float32), labelled=known
+        ),
+        mlp.Problem.from_arrays(np.asfortranarray(X), -np.inf, 1.0),
+    ]
+    return made
+
+
+def saved(problem: mlp.Problem) -> bytes:
+    """Return the bytes that saving a problem writes."""
+    with tempfile.TemporaryDirectory() as folder:
+        problem.save(Path(folder) / "problem.npz")
+        return (Path(folder) / "problem.npz").read_bytes()
+
+
+def _written(write: Callable[[io.BytesIO], object]) -> bytes:
+    stream = io.BytesIO()
+    write(stream)
+    return stream.getvalue()
+
+
+@cache
+def spec_json() -> list[bytes]:
+    return [json.dumps(tree).encode() for tree in TREES]
+
+
+@cache
+def spec_yaml() -> list[bytes]:
+    anchored = (
+        b"tolerance: &t {kind: absolute, eps: 9}\nconstraints: [{kind: moment, features: {kind: linear}, target: 1.0, "
+    )
+    anchored += b"tolerance: *t}]\n"
+    return [yaml.safe_dump(tree).encode() for tree in TREES] + [anchored]
+
+
+@cache
+def problem_file() -> list[bytes]:
+    return [saved(problem) for problem in problems()]
+
+
+@cache
+def data_csv() -> list[bytes]:
+    table = pd.DataFrame(points(), columns=["a", "b"]).assign(known=[1, 0] * 6)
+    return [table.to_csv(index=False).encode(), b"0.5,1\n2,3\n", b'a,"b ""c"""\r\n1,yes\r\n"2",no\r\n', b"1\n2\n3\n"]
+
+
+@cache
+def data_npy() -> list[bytes]:
+    arrays = [points(), np.asfortranarray(points()), points().astype(np.float32), np.arange(5), points() > 0, np.array(1.0)]
+    return [_written(lambda stream, array=array: np.save(stream, array)) for array in arrays]
+
+
+@cache
+def data_npz() -> list[bytes]:
+    layouts = ("csr", "csc", "coo", "dia", "bsr")
+    sparse = [sp.random_array((6, 4), density=0.5, format=layout, rng=np.random.default_rng(0)) for layout in layouts]
+    return [
+        *(_written(lambda stream, matrix=matrix: sp.save_npz(stream, matrix)) for matrix in sparse),
+        _written(lambda stream: np.savez(stream, points())),
+        _written(lambda stream: np.savez_compressed(stream, points())),
+    ]
+
+
+@cache
+def data_parquet() -> list[bytes]:
+    table = pd.DataFrame(points(), columns=["a", "b"])
+    tables = [table, table.assign(known=[True, False] * 6, text="x"), table.assign(when=pd.Timestamp("2020-01-01"), n=1)]
+    return [_written(lambda stream, table=table: table.to_parquet(stream)) for table in tables]

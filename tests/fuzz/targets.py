@@ -1,0 +1,122 @@
+"""What is fuzzed: each target takes the bytes of a file and does with it what a user would.
+
+A :class:`~momentlp.MomentLPError` is the right answer to a bad file. Anything else that comes out of :meth:`Target.check`,
+an answer that takes long, or one that takes much memory, is a finding.
+"""
+
+from __future__ import annotations
+
+import tempfile
+import warnings
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+from random import Random
+
+import numpy as np
+
+import momentlp as mlp
+from fuzz import honest, mutate
+from momentlp.arrays import as_indices, as_points, as_vector, is_sparse
+from momentlp.separator import Separator
+from momentlp.tables import Table, read_numbers, read_points
+
+TINY = 10_000  # entries: what is larger is read, but not worked with
+
+
+@dataclass(frozen=True)
+class Target:
+    """Something that reads a file.
+
+    Attributes
+    ----------
+    ending : str
+        Of the name that the file gets.
+    read : callable
+        Reads the file at a path and uses what it holds.
+    seeds : callable
+        Returns honest files.
+    mutate : callable
+        Spoils a file.
+    """
+
+    ending: str
+    read: Callable[[Path], None]
+    seeds: Callable[[], list[bytes]]
+    mutate: Callable[[bytes, Random], bytes]
+
+    def check(self, data: bytes) -> bool:
+        """Return whether the file is taken; raise what is not a MomentLPError."""
+        with tempfile.TemporaryDirectory() as folder, warnings.catch_warnings(), np.errstate(all="ignore"):
+            warnings.simplefilter("ignore")  # values that overflow are the data's business; files must not crash
+            path = Path(folder) / f"file{self.ending}"
+            path.write_bytes(data)
+            try:
+                self.read(path)
+            except mlp.MomentLPError as error:
+                if "\n" in str(error) or len(str(error)) > 5000:
+                    raise AssertionError(f"an error of more than a line: {error}") from error
+                str(error).encode()  # it can be printed
+                return False
+            return True
+
+
+def _use_spec(path: Path) -> None:
+    spec = mlp.Spec.load(path)
+    written = spec.to_json()
+    if mlp.Spec.from_json(written).to_json() != written:
+        raise AssertionError("a spec that was read is not the same after another trip through JSON")
+    if not any(isinstance(part, mlp.Transformer) for part in spec.features.parts()):  # they may compute as long as they like
+        spec.compile(honest.points(), labelled=[0, 1, 2])
+
+
+def _use_problem(path: Path) -> None:
+    problem = mlp.Problem.load(path)
+    if problem.n_points * problem.n_moments > TINY:
+        return
+    mlp.Certificate.of(problem, np.zeros(problem.n_points), np.zeros(problem.n_moments))
+    problem.linear_program()
+    problem.A.toarray()
+    inputs = next((len(block.fitted.inputs) for block in problem.blocks if block.fitted), None)
+    separator = Separator.of(problem, np.zeros(problem.n_moments))
+    separator.decision_function(np.zeros((1, separator.normal.size if inputs is None else inputs)))
+
+
+def _use_data(path: Path) -> None:
+    """Use a file as points and as row numbers and as a mean; it is taken if it is one of them."""
+    uses = (
+        _as_points,
+        lambda path: as_indices(read_numbers(path), TINY),
+        lambda path: as_vector(read_numbers(path), 1, "mean"),
+    )
+    refusals = []
+    for use in uses:
+        try:
+            use(path)
+        except mlp.MomentLPError as error:
+            refusals.append(error)
+    if len(refusals) == len(uses):
+        raise refusals[0]
+
+
+def _as_points(path: Path) -> None:
+    points = read_points(path)
+    matrix, _ = as_points(points)
+    if is_sparse(matrix):
+        matrix.T @ np.ones(matrix.shape[0])
+    if isinstance(points, Table):
+        try:
+            points.split(points.columns[-1])
+        except mlp.DataError:
+            return
+
+
+TARGETS = {
+    "spec_json": Target(".json", _use_spec, honest.spec_json, mutate.spec_json),
+    "spec_yaml": Target(".yaml", _use_spec, honest.spec_yaml, mutate.spec_yaml),
+    "problem_file": Target(".npz", _use_problem, honest.problem_file, mutate.problem_file),
+    "data_csv": Target(".csv", _use_data, honest.data_csv, mutate.data_csv),
+    "data_npy": Target(".npy", _use_data, honest.data_npy, mutate.data_npy),
+    "data_npz": Target(".npz", _use_data, honest.data_npz, mutate.data_npz),
+    "data_parquet": Target(".parquet", _use_data, honest.data_parquet, mutate.data_parquet),
+}
