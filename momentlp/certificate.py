@@ -15,7 +15,7 @@ the hyperplane of the theorem. Two products with A check it all; no solver has t
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field, fields, replace
 from typing import TYPE_CHECKING, Self
 
 import numpy as np
@@ -115,6 +115,10 @@ class Certificate:
             multipliers=y,
         )
 
+    def figures(self) -> dict[str, float | int]:
+        """Return the figures by name, without the arrays they were computed from."""
+        return {part.name: getattr(self, part.name) for part in fields(self) if part.compare}
+
     def holds(self, tol: float = 1e-7) -> bool:
         """Whether (h, y) proves itself optimal: residuals and gap all within ``tol``."""
         return bool(self.error <= tol)
@@ -142,7 +146,7 @@ class Certificate:
         from momentlp.exact import prove
 
         limit = None if time_limit is None else check_number("time_limit", time_limit)
-        proof = prove(self.problem, self.membership, self.multipliers, limit)
+        proof = prove(self.problem, self.membership, self.multipliers, time_limit=limit)
         if not second_opinion:
             return proof
         from momentlp.solve import solve
@@ -165,7 +169,7 @@ def _moment_residual(problem: Problem, h: FloatArray, activity: FloatArray) -> f
     nothing, and against it every violation looks small.) What the rounding of the data explains is no violation.
     """
     over = np.maximum(activity - problem.upper, problem.lower - activity)
-    rows = np.flatnonzero(over > 0)
+    rows = np.flatnonzero((over > 0) & ~problem.noise)
     if not rows.size:
         return 0.0
     facing = np.where(activity > problem.upper, problem.upper, problem.lower)[rows]

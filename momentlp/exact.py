@@ -14,7 +14,7 @@ import numpy as np
 
 from momentlp.arrays import FloatArray
 from momentlp.errors import SolverError
-from momentlp.exact_simplex import ExactSimplex, OutOfTimeError, Vertex
+from momentlp.exact_simplex import ExactSimplex, LimitReachedError, Vertex
 from momentlp.problem import Problem
 from momentlp.status import Status
 from momentlp.whole import WholeProgram, shown
@@ -77,10 +77,12 @@ class ExactProof:
         return f"ExactProof({self.status.name}{value}, {verdict})"
 
 
-def prove(problem: Problem, h: FloatArray, y: FloatArray, time_limit: float | None = None) -> ExactProof:
+def prove(
+    problem: Problem, h: FloatArray, y: FloatArray, *, time_limit: float | None = None, pivot_limit: int | None = None
+) -> ExactProof:
     """Find the exact optimum of a problem from the vertex behind a float answer; see :meth:`Certificate.exact`."""
     program = WholeProgram.of(problem)
-    simplex = ExactSimplex(program, time_limit)
+    simplex = ExactSimplex(program, time_limit, pivot_limit)
     floats = [Fraction(value) / program.cap_unit for value in h.tolist()]
     sides = [Fraction(value) * unit / program.unit for value, unit in zip(y.tolist(), program.row_units, strict=True)]
 
@@ -104,8 +106,8 @@ def prove(problem: Problem, h: FloatArray, y: FloatArray, time_limit: float | No
         simplex.start(_vertex(problem, h, y))
         first = simplex.memberships()
         feasible = simplex.finish()
-    except OutOfTimeError:
-        return proof(Status.LIMIT, f"time_limit={time_limit:g} s ran out", None, [], [])
+    except LimitReachedError as limit:
+        return proof(Status.LIMIT, str(limit), None, [], [])
     if not feasible:
         ray = simplex.farkas()
         nothing = np.zeros_like(program.weights)

@@ -20,13 +20,13 @@ import numpy as np
 
 from momentlp.whole import Integers, WholeProgram
 
-__all__ = ["ExactSimplex", "OutOfTimeError", "Vertex"]
+__all__ = ["ExactSimplex", "LimitReachedError", "Vertex"]
 
 PATIENCE = 40  # steps without progress until Bland's rule takes over, under which no choice of basic variables returns
 
 
-class OutOfTimeError(Exception):
-    """The time limit was reached."""
+class LimitReachedError(Exception):
+    """The limit on time or on steps was reached."""
 
 
 @dataclass(frozen=True)
@@ -56,7 +56,7 @@ class ExactSimplex:
     Variables are numbered: memberships 0 to N - 1, then moments N to N + m - 1.
     """
 
-    def __init__(self, program: WholeProgram, time_limit: float | None) -> None:
+    def __init__(self, program: WholeProgram, time_limit: float | None = None, pivot_limit: int | None = None) -> None:
         m, n = program.M.shape
         self.program = program
         self.low = np.concatenate([np.zeros(n, dtype=object), program.lower])
@@ -68,7 +68,8 @@ class ExactSimplex:
         self.at_high = np.zeros(n + m, dtype=bool)
         self.pivots = 0
         self._ray = (0, 1)
-        self.deadline = np.inf if time_limit is None else time.perf_counter() + time_limit
+        self.pivot_limit, self.time_limit = pivot_limit, time_limit
+        self._started = time.perf_counter()
 
     def start(self, vertex: Vertex) -> None:
         """Go to a vertex as far as its choice of basic variables is independent.
@@ -119,6 +120,8 @@ class ExactSimplex:
             if entering is None:
                 self._ray = (place, sign)
                 return False
+            if self.pivot_limit is not None and self.pivots >= self.pivot_limit:
+                raise LimitReachedError(f"pivot_limit={self.pivot_limit} steps were not enough")
             self.at_high[self.basic[place]] = sign < 0
             self._exchange(place, entering, self._column(entering))
             self.pivots += 1
@@ -189,8 +192,8 @@ class ExactSimplex:
         return best
 
     def _exchange(self, place: int, entering: int, column: Integers) -> None:
-        if time.perf_counter() > self.deadline:
-            raise OutOfTimeError
+        if self.time_limit is not None and time.perf_counter() - self._started > self.time_limit:
+            raise LimitReachedError(f"time_limit={self.time_limit:g} s ran out after {self.pivots} steps")
         pivot, row = column[place], self.inverse[place].copy()
         changed = (self.inverse * pivot - np.outer(column, row)) // self.denominator
         changed[place] = row

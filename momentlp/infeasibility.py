@@ -35,13 +35,14 @@ def elastic(problem: Problem) -> Problem:
 def with_points(problem: Problem, rows: Any, weights: FloatArray, caps: FloatArray) -> Problem:
     """Return a problem with more points, given by their rows of A (a sparse matrix) and no features of their own."""
     m = problem.n_moments
+    kept = np.where(problem.noise, 0.0, 1.0)  # the new problem does not know which of its moments are rounding
     weights, caps = np.concatenate([problem.weights, weights]), np.concatenate([problem.caps, caps])
     if not any(is_sparse(block.features) for block in problem.blocks):
-        A = np.vstack([problem.A.toarray(), rows.toarray()])
+        A = np.vstack([problem.A.toarray() * kept, rows.toarray()])
         return Problem.from_arrays(A, problem.lower, problem.upper, weights=weights, caps=caps, names=problem.names)
     # The constant part of A belongs to the old points alone: it hangs on a feature that is 1 for them and 0 for the new.
-    linear = sp.hstack([sp.csr_array(block.linear_part()) for block in problem.blocks], format="csr")
-    constant = np.concatenate([block.constant for block in problem.blocks])
+    linear = sp.hstack([sp.csr_array(block.linear_part()) for block in problem.blocks], format="csr") * kept
+    constant = np.concatenate([block.constant for block in problem.blocks]) * kept
     ones = sp.csr_array(np.ones((problem.n_points, 1)))
     features = sp.block_array([[linear, ones], [rows, None]], format="csr")
     block = MomentBlock(

@@ -236,12 +236,17 @@ class MomentBlock:
 
     def rounding(self, h: FloatArray) -> FloatArray:
         """Return how far A^T h may be off because the origin is itself a rounded number."""
+        return np.asarray(4 * np.finfo(np.float64).eps * self.offset() * h.sum(), dtype=np.float64)
+
+    def offset(self) -> FloatArray:
+        """Return the size of what is subtracted in each moment: entries far below it are what rounding left over."""
         part = np.abs(self.origin) if self.transform is None else np.asarray(abs(self.transform).T @ np.abs(self.origin))
-        return np.asarray(4 * np.finfo(np.float64).eps * (part + np.abs(self.shift)) * h.sum(), dtype=np.float64)
+        return np.asarray(part + np.abs(self.shift), dtype=np.float64)
 
     def scaled(self, factors: FloatArray) -> MomentBlock:
         """Multiply every moment, and its bounds, by a factor of its own."""
-        diagonal = sp.csc_array(sp.diags_array(factors))
+        places = np.arange(factors.size + 1)
+        diagonal = sp.csc_array((factors, places[:-1], places), shape=(factors.size, factors.size))
         transform = diagonal if self.transform is None else sp.csc_array(self.transform @ diagonal)
         return replace(
             self,

@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any, Self
 
 import numpy as np
+from numpy.typing import NDArray
 
 from momentlp.arrays import FloatArray, IndexArray, as_indices, as_points, as_vector
 from momentlp.errors import DataError
@@ -155,6 +156,14 @@ class Problem:
             largest = self.A.each("largest")
         self.require_finite(largest)
         return largest
+
+    @cached_property
+    def noise(self) -> NDArray[np.bool_]:
+        """Which moments are rounding and nothing else: of a constant feature whose mean was rounded, say.
+
+        Scaled up like the others, such a moment would be an equation that no set of points can meet. It asks for nothing.
+        """
+        return self.scale <= 64 * np.finfo(np.float64).eps * self.A.each("offset")
 
     def require_finite(self, per_moment: FloatArray) -> None:
         """Raise if a moment overflows."""

@@ -27,6 +27,7 @@ class Units:
     def of(cls, problem: Problem, sizes: FloatArray) -> Units:
         """Bring moments of the given sizes, the typical cap and the largest weight to between 1 and 2."""
         caps = problem.caps[problem.caps > 0]
+        sizes = np.where(problem.noise, problem.A.each("offset"), sizes)  # whose entries then vanish
         return cls(
             factors=1.0 / _power_of_two(sizes),
             weight=float(_power_of_two(np.abs(problem.weights).max(initial=0.0))),
@@ -48,6 +49,7 @@ class Units:
         h = np.zeros(problem.n_points) if answer.membership is None else answer.membership * self.cap
         y = np.zeros(problem.n_moments) if answer.multipliers is None else answer.multipliers * self.factors * self.weight
         h = np.clip(np.nan_to_num(h, nan=0.0), 0.0, problem.caps)
+        y = np.where(problem.noise, 0.0, y)
         return h, admissible(problem, np.nan_to_num(y, nan=0.0, posinf=0.0, neginf=0.0))
 
 

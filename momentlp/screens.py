@@ -7,7 +7,6 @@ import sys
 import threading
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
@@ -54,7 +53,7 @@ def print_solution(solution: Solution, folder: Path | None) -> None:
     proof, status = solution.certificate, solution.status
     colour, meaning = MEANING[status]
     inside = int((solution.membership > 0.5).sum())
-    repaired = " (its first answer fell short and was repaired)" if solution.repaired else ""
+    repaired = f" (its first answer fell short: {', '.join(solution.repairs)})" if solution.repairs else ""
     seconds = sum(solution.seconds.values())
     lines = {
         "points in the class": f"{inside} of {solution.problem.n_points}",
@@ -112,7 +111,7 @@ def document(solution: Solution) -> dict[str, Any]:
     separator = solution.separator
     return {
         **solution.summary(),
-        "certificate": asdict(solution.certificate),
+        "certificate": solution.certificate.figures(),
         "multipliers": dict(zip(solution.problem.names, solution.multipliers.tolist(), strict=True)),
         "separator": {
             "normal": dict(zip(separator.names, separator.normal.tolist(), strict=True)),

@@ -261,6 +261,15 @@ def _told_apart(fits: list[_Fit]) -> list[_Fit]:
 
 
 def _mean(features: Matrix, weights: FloatArray | None) -> FloatArray:
+    """Return the mean of each feature. Equal numbers have that number as their mean, which a rounded sum may miss."""
     if weights is None or (weights == 1.0).all():
-        return np.ravel(np.asarray(features.mean(axis=0, dtype=np.float64))).astype(np.float64)
-    return np.asarray(features.T @ weights / weights.sum(), dtype=np.float64)
+        mean = np.ravel(np.asarray(features.mean(axis=0, dtype=np.float64))).astype(np.float64)
+    else:
+        mean = np.asarray(features.T @ weights / weights.sum(), dtype=np.float64)
+    low, high = (_per_column(features, extreme) for extreme in ("min", "max"))
+    return np.where(low == high, low, mean)
+
+
+def _per_column(features: Matrix, extreme: str) -> FloatArray:
+    values = getattr(features, extreme)(axis=0)
+    return np.ravel(values.toarray() if is_sparse(values) else values).astype(np.float64)

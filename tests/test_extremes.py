@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
+import scipy.sparse as sp
 from oracle import one_moment_optimum
 
 import momentlp as mlp
@@ -58,6 +59,24 @@ def test_a_class_of_half_a_point_by_share_is_not_empty(backend: str) -> None:
 def test_near_the_hull_nobody_claims_a_set_that_is_not_there(backend: str) -> None:
     solution = mlp.solve(mlp.Spec().compile([[1.0], [2.0], [3.0]], mean=[1 - 1e-8]), backend)
     assert solution.status in (mlp.Status.EMPTY, mlp.Status.FAILED)
+
+
+@pytest.mark.parametrize("sparse", [False, True], ids=["dense", "sparse"])
+@pytest.mark.parametrize("how", ["labelled", "sample", "mean", "sample_weight"])
+@pytest.mark.parametrize("value", [0.1, 1e-9, 1 / 3, 1e9 / 7])
+def test_a_constant_feature_asks_for_nothing(backend: str, value: float, how: str, sparse: bool) -> None:
+    """The mean of three times 0.1 is not 0.1 in floats; scaled up, the difference would be an equation nobody can meet."""
+    X = np.column_stack([np.full(9, value), np.arange(9.0), 3 * value * np.ones(9)])
+    data = sp.csr_array(X) if sparse else X
+    known = {
+        "labelled": {"labelled": [0, 1, 2]},
+        "sample": {"sample": data[:3]},
+        "mean": {"mean": (X[0] + X[1] + X[2]) / 3},
+        "sample_weight": {"labelled": [0, 1, 2], "sample_weight": np.full(9, 0.7)},
+    }[how]
+    solution = mlp.solve(mlp.Spec().compile(data, **known), backend)
+    assert solution.status is mlp.Status.OPTIMAL
+    assert solution.objective == pytest.approx(3.0 * (0.7 if how == "sample_weight" else 1.0))
 
 
 @pytest.mark.parametrize("name", ["highs", "glpk", "scipy"])
