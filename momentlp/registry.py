@@ -60,7 +60,7 @@ def get_backend(backend: str | Backend) -> Backend:
             f"backend must be a name or an instance of Backend, not {backend!r}; "
             "give the class its options, or none, to make an instance."
         )
-    available_version(type(backend))
+    available_version(backend)
     return backend
 
 
@@ -69,23 +69,26 @@ def modeller() -> Any:
     return get_backend(MODELLER)
 
 
-def available_version(cls: type[Backend]) -> str:
+def available_version(backend: Backend | type[Backend]) -> str:
     """Return the version of the solver behind a backend, or say why it cannot be used."""
     try:
-        return cls.version()
+        return backend.version()
     except ModuleNotFoundError as error:
-        if error.name != cls.package:
+        if error.name != backend.package:
             raise BackendUnavailableError(
-                f"backend {cls.name!r}: {cls.package} is installed but lacks {error.name}."
+                f"backend {backend.name!r}: {backend.package} is installed but lacks {error.name}."
             ) from error
-        source = f"'momentlp[{cls.extra}]'" if cls.extra else cls.package
+        source = f"'momentlp[{backend.extra}]'" if backend.extra else backend.package
         raise BackendUnavailableError(
-            f"backend {cls.name!r} needs {cls.package}, which is not installed: run pip install {source}."
+            f"backend {backend.name!r} needs {backend.package}, which is not installed: run pip install {source}."
         ) from None
     except Exception as error:
         raise BackendUnavailableError(
-            f"backend {cls.name!r}: {cls.package} does not load ({type(error).__name__}: {error}). Reinstall it."
+            f"backend {backend.name!r}: {backend.package} does not load ({type(error).__name__}: {error}). Reinstall it."
         ) from error
+
+
+_found: dict[str, type[Backend]] = {}  # reading what every installed package registers takes longer than a small solve
 
 
 def _registered() -> dict[str, EntryPoint]:
@@ -95,6 +98,8 @@ def _registered() -> dict[str, EntryPoint]:
 def find_backend(name: str) -> type[Backend]:
     """Return the class of a backend by its name, without loading the solver behind it."""
     name = "highs" if name == AUTO else name
+    if name in _found:
+        return _found[name]
     points = _registered()
     if name not in points:
         close = difflib.get_close_matches(name.lower(), points, n=1)
@@ -109,6 +114,7 @@ def find_backend(name: str) -> type[Backend]:
         ) from error
     if not (isinstance(cls, type) and issubclass(cls, Backend)):
         raise SolverError(f"backend {name!r} ({points[name].value}) is not a subclass of momentlp.Backend.")
+    _found[name] = cls
     return cls
 
 

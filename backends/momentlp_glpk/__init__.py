@@ -18,8 +18,8 @@ from contextlib import contextmanager
 from typing import Any, ClassVar
 
 import numpy as np
-from numpy.typing import NDArray
 
+from momentlp.aside import import_aside
 from momentlp.backend import Answer, Backend, Capability, Options, Outcome, Progress
 from momentlp.errors import OptionError
 from momentlp.linear_program import LinearProgram
@@ -69,7 +69,8 @@ STATES = {
     "GLP_UNDEF": ("undefined", Outcome.FAILED),
 }
 
-ENTRIES_PER_SLICE = 200_000_000  # entries of the matrix touched between two looks at the clock: some tenths of a second
+ENTRIES_PER_SLICE = 100_000_000  # entries of the matrix touched between two looks at the clock: some tenths of a second
+LEAST_SLICE = 20  # iterations: a slice starts with a copy of the matrix, which costs as much as ten of them
 LEAST_TOLERANCE, LARGEST_TOLERANCE = 1e-12, 1e-3
 
 FOREVER = 2**31 - 1  # the largest limit that GLPK can hold
@@ -93,9 +94,7 @@ class Glpk(Backend):
     @classmethod
     def version(cls) -> str:
         """Return the version of the GLPK library."""
-        import swiglpk
-
-        return str(swiglpk.glp_version())
+        return str(import_aside("swiglpk").glp_version())
 
     def run(self, problem: Problem, options: Options) -> Answer:
         """Solve with GLPK."""
@@ -142,7 +141,10 @@ def _log_to(sink: Callable[[str], Any] | None) -> Iterator[None]:
 
 @contextmanager
 def _loaded(program: LinearProgram) -> Iterator[Any]:
-    """Hand the program over, the matrix in one call, and free it at the end."""
+    """Hand the program over, column by column, and free it at the end.
+
+    The one call that takes a whole matrix is slower than that, and holds off Ctrl-C for seconds.
+    """
     import swiglpk as glpk
 
     rows, columns = program.matrix.shape
@@ -157,29 +159,28 @@ def _loaded(program: LinearProgram) -> Iterator[Any]:
         for column, (low, high, cost) in enumerate(bounds, 1):
             glpk.glp_set_col_bnds(handle, column, _bound_type(low, high), low, high)
             glpk.glp_set_obj_coef(handle, column, cost)
-        entries = program.matrix.nnz
-        columns_of = np.repeat(np.arange(1, columns + 1, dtype=np.int32), np.diff(program.matrix.indptr))
-        glpk.glp_load_matrix(
-            handle,
-            entries,
-            _one_based(program.matrix.indices + np.int32(1)),
-            _one_based(columns_of),
-            _one_based(program.matrix.data),
-        )
+        _load_matrix(handle, program.matrix)
         yield handle
     finally:
         glpk.glp_delete_prob(handle)
 
 
-def _one_based(values: NDArray[Any]) -> Any:
-    """Copy an array into one of GLPK's, whose first element is never used, in one block."""
+def _load_matrix(handle: Any, matrix: Any) -> None:
+    """Copy the matrix over through two short arrays of GLPK's, whose first element is never used."""
     import swiglpk as glpk
 
-    make, dtype = (glpk.doubleArray, np.float64) if values.dtype.kind == "f" else (glpk.intArray, np.int32)
-    values = np.ascontiguousarray(values, dtype=dtype)
-    array = make(values.size + 1)
-    ctypes.memmove(int(array.this) + values.itemsize, values.ctypes.data, values.nbytes)
-    return array
+    rows = glpk.intArray(matrix.shape[0] + 1)
+    values = glpk.doubleArray(matrix.shape[0] + 1)
+    indices, data = np.asarray(matrix.indices + 1, dtype=np.int32), np.asarray(matrix.data, dtype=np.float64)
+    to_rows, to_values = int(rows.this) + 4, int(values.this) + 8
+    from_rows, from_values = indices.ctypes.data, data.ctypes.data
+    move, put, start = ctypes.memmove, glpk.glp_set_mat_col, 0
+    for column, end in enumerate(matrix.indptr[1:].tolist(), 1):
+        length = end - start
+        move(to_rows, from_rows + 4 * start, 4 * length)
+        move(to_values, from_values + 8 * start, 8 * length)
+        put(handle, column, length, rows, values)
+        start = end
 
 
 def _bound_type(low: float, high: float) -> int:
@@ -210,7 +211,7 @@ def _simplex(
     solver = glpk.glp_exact if exact else glpk.glp_simplex
     # Presolve works on a copy and loses its place between calls; exact arithmetic is slow to start. Both run in one piece.
     sliced = not (exact or control.presolve)
-    slice_length = max(20, ENTRIES_PER_SLICE // max(1, program.matrix.nnz)) if sliced else FOREVER
+    slice_length = max(LEAST_SLICE, ENTRIES_PER_SLICE // max(1, program.matrix.nnz)) if sliced else FOREVER
     limit = FOREVER if options.iteration_limit is None else options.iteration_limit
     while True:
         done = glpk.glp_get_it_cnt(handle)

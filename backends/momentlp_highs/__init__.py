@@ -13,6 +13,7 @@ from typing import Any, ClassVar
 
 import numpy as np
 
+from momentlp.aside import import_aside
 from momentlp.backend import Answer, Backend, Capability, Options, Outcome
 from momentlp.errors import OptionError, SolverError
 from momentlp.linear_program import LinearProgram
@@ -53,9 +54,7 @@ class Highs(Backend):
     @classmethod
     def version(cls) -> str:
         """Return the version of the HiGHS library."""
-        import highspy
-
-        return str(highspy.Highs().version())
+        return str(import_aside("highspy").Highs().version())
 
     def run(self, problem: Problem, options: Options) -> Answer:
         """Solve with HiGHS."""

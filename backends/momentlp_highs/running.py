@@ -6,6 +6,7 @@ import threading
 import time
 from typing import Any
 
+from momentlp.aside import run_aside
 from momentlp.backend import Options, Progress
 
 __all__ = ["run_interruptibly"]
@@ -20,26 +21,7 @@ def run_interruptibly(highs: Any, options: Options) -> None:
     """
     listener = _Listener(options)
     listener.attach(highs)
-    done = threading.Event()
-
-    def work() -> None:
-        try:
-            listener.guard(highs.run)
-        finally:
-            done.set()
-
-    worker = threading.Thread(target=work, name="momentlp-highs", daemon=True)
-    worker.start()
-    try:
-        # Not worker.join(): interrupted, it may take a running thread for a finished one.
-        while not done.wait(0.1):
-            pass
-    except BaseException:
-        listener.stop.set()
-        done.wait()
-        raise
-    finally:
-        worker.join()
+    run_aside(lambda: listener.guard(highs.run), stop=listener.stop.set)
     if listener.failure is not None:
         raise listener.failure
 
@@ -77,12 +59,13 @@ class _Listener:
             self.stop.set()
 
     def write(self, message: str) -> None:
-        if self.options.sink is not None:
+        if self.options.sink is not None and not self.stop.is_set():
             self.options.sink(message)
 
     def report(self, out: Any) -> None:
         now = time.perf_counter()
-        if self.options.progress is not None and now - self.last_report >= SECONDS_BETWEEN_REPORTS:
+        due = now - self.last_report >= SECONDS_BETWEEN_REPORTS and not self.stop.is_set()
+        if self.options.progress is not None and due:
             self.last_report = now
             iterations = max(int(out.simplex_iteration_count), int(out.ipm_iteration_count), 0)
             self.options.progress(Progress(iterations, now - self.started))

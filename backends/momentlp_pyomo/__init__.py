@@ -10,10 +10,13 @@ from __future__ import annotations
 
 import threading
 import time
+from contextlib import suppress
+from functools import partial
 from typing import Any, ClassVar
 
 import numpy as np
 
+from momentlp.aside import import_aside, run_aside
 from momentlp.backend import Answer, Backend, Capability, Options, Outcome
 from momentlp.certificate import dual_bound
 from momentlp.errors import OptionError
@@ -22,6 +25,7 @@ from momentlp.solution import Solution
 
 __all__ = ["Pyomo"]
 
+MODEL = "momentlp_pyomo.model"  # it imports Pyomo, which takes a second
 HIGHS = ("highs", "appsi_highs")
 COMMON = {
     "iteration_limit": ("simplex_iteration_limit", "ipm_iteration_limit"),
@@ -55,37 +59,30 @@ class Pyomo(Backend):
     @classmethod
     def version(cls) -> str:
         """Return the version of Pyomo."""
-        import pyomo.version
-
-        return str(pyomo.version.version)
+        return str(import_aside("pyomo.version").version)
 
     def to_model(self, problem: Problem) -> Any:
         """Write a problem as a Pyomo model."""
-        from momentlp_pyomo.model import to_model
-
+        model = import_aside(MODEL)
         with _one_at_a_time:
-            return to_model(problem)
+            return model.to_model(problem)
 
     def to_problem(self, model: Any) -> Problem:
         """Take a linear Pyomo model back to matrix form."""
-        from momentlp_pyomo.model import to_problem
-
-        return to_problem(model)
+        problem: Problem = import_aside(MODEL).to_problem(model)
+        return problem
 
     def load_values(self, model: Any, solution: Solution) -> None:
         """Give the variables of a model the values found."""
-        from momentlp_pyomo.model import load_values
-
-        load_values(model, solution)
+        import_aside(MODEL).load_values(model, solution)
 
     def run(self, problem: Problem, options: Options) -> Answer:
         """Build the model and solve it with one of Pyomo's solvers."""
-        import pyomo.environ as pyo
-
+        pyo = import_aside("pyomo.environ")
         native = dict(options.native)
         name = native.pop("solver", "highs")
         with _one_at_a_time:
-            solver = _solver(name)
+            solver = _interruptible(_solver(name))
             settings = _settings(name, native, options)
             started = time.perf_counter()
             model = self.to_model(problem)
@@ -120,6 +117,9 @@ def _solver(name: Any) -> Any:
         raise OptionError(f"pyomo's option 'solver' must be the name of a solver, not {name!r}.")
     if name not in pyo.SolverFactory:
         raise OptionError(f"Pyomo knows no solver {name!r}: 'pyomo help --solvers' lists those it knows.")
+    if name in HIGHS:
+        with suppress(ImportError):  # Pyomo will tell
+            import_aside("highspy")
     solver = pyo.SolverFactory(name)
     if not solver.available(exception_flag=False):
         raise OptionError(
@@ -127,6 +127,32 @@ def _solver(name: Any) -> Any:
             "for GLPK without its executable, solve with backend='glpk'."
         )
     return solver
+
+
+def _interruptible(solver: Any) -> Any:
+    """Let HiGHS, where it is the solver, run aside, so that Ctrl-C reaches this thread and can ask it to stop.
+
+    Pyomo makes the HiGHS object when it hands the model over (``set_instance``) and has it heed ``cancelSolve``, but then
+    runs it in the main thread. Solvers that are programs of their own are ended by Pyomo itself.
+    """
+    hand_over = getattr(solver, "set_instance", None)
+    if not callable(hand_over) or not hasattr(solver, "_solver_model"):
+        return solver
+
+    def set_instance(*arguments: Any, **keywords: Any) -> None:
+        hand_over(*arguments, **keywords)
+        highs = solver._solver_model  # noqa: SLF001  the only way to it
+        if all(callable(getattr(highs, method, None)) for method in ("run", "cancelSolve", "setOptionValue")):
+            highs.run = partial(run_aside, highs.run, partial(_hush, highs))
+
+    solver.set_instance = set_instance
+    return solver
+
+
+def _hush(highs: Any) -> None:
+    """Ask HiGHS to stop, and to print no more: if it is slow to stop, the screen is no longer Pyomo's to redirect."""
+    highs.cancelSolve()
+    highs.setOptionValue("output_flag", False)
 
 
 def _settings(name: str, native: dict[str, Any], options: Options) -> dict[str, Any]:

@@ -15,9 +15,11 @@ from typing import Any, ClassVar
 import numpy as np
 import scipy.sparse as sp
 
+from momentlp.aside import import_aside, run_aside
 from momentlp.backend import Answer, Backend, Capability, Options, Outcome
 from momentlp.errors import OptionError
 from momentlp.problem import Problem
+from momentlp_scipy.stopping import Stopper
 
 __all__ = ["Scipy"]
 
@@ -58,8 +60,7 @@ class Scipy(Backend):
 
     def run(self, problem: Problem, options: Options) -> Answer:
         """Solve with linprog."""
-        from scipy.optimize import linprog
-
+        linprog = import_aside("scipy.optimize").linprog
         method, settings = self._settings(options)
         program = problem.linear_program().equilibrated()
         rows = program.matrix.shape[0]
@@ -69,13 +70,18 @@ class Scipy(Backend):
                 np.column_stack([program.row_lower, program.row_upper]),
             ]
         )
-        result = linprog(
-            -np.concatenate([program.cost, np.zeros(rows)]),
-            A_eq=sp.hstack([program.matrix, -sp.eye_array(rows)], format="csc"),
-            b_eq=np.zeros(rows),
-            bounds=bounds,
-            method=method,
-            options=settings,
+        stopper = Stopper()
+        result = run_aside(
+            lambda: stopper.watched(
+                linprog,
+                -np.concatenate([program.cost, np.zeros(rows)]),
+                A_eq=sp.hstack([program.matrix, -sp.eye_array(rows)], format="csc"),
+                b_eq=np.zeros(rows),
+                bounds=bounds,
+                method=method,
+                options=settings,
+            ),
+            stop=stopper.stop,
         )
         membership, marginals = result.x, result.eqlin.marginals if "eqlin" in result else None
         usable = marginals is not None and np.shape(marginals) == (rows,)
