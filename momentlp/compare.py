@@ -33,7 +33,7 @@ FOUND = (Status.OPTIMAL.value, Status.EMPTY.value)
 
 FIELDS = (
     "backend", "engine", "version", "status", "objective", "bound", "gap", "primal_residual", "dual_residual", "iterations",
-    "seconds", "memory", "same_engine_as", "message",
+    "seconds", "memory", "repairs", "same_engine_as", "message",
 )  # fmt: skip
 
 COLUMNS: dict[str, Callable[[dict[str, Any]], str]] = {

@@ -45,8 +45,9 @@ class Solution:
     iterations : int or None
     seconds : mapping of str to float
         Wall-clock time of ``scale``, ``run`` (the backend) and ``certify``.
-    repaired : bool
-        Whether the solver's first answer fell short and was polished, or asked for again with a tighter tolerance.
+    repairs : tuple of str
+        What was done where the solver's first answer fell short: ``"asked again"`` with a tighter tolerance and other units,
+        ``"polished"`` to the vertex it stands for, ``"solved exactly"`` in rational arithmetic. Empty if nothing was needed.
     """
 
     problem: Problem = field(repr=False)
@@ -60,7 +61,7 @@ class Solution:
     message: str
     iterations: int | None
     seconds: Mapping[str, float]
-    repaired: bool = False
+    repairs: tuple[str, ...] = ()
 
     @property
     def objective(self) -> float:
@@ -127,7 +128,7 @@ class Solution:
             "active_moments": proof.active,
             "iterations": self.iterations,
             "seconds": sum(self.seconds.values()),
-            "repaired": self.repaired,
+            "repairs": ", ".join(self.repairs),
             "message": self.message,
         }
 

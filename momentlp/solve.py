@@ -15,17 +15,21 @@ from momentlp.arrays import FloatArray
 from momentlp.backend import Answer, Backend, Capability, Options, Outcome, Progress, check_number
 from momentlp.certificate import Certificate, dual_bound
 from momentlp.errors import MomentLPError, OnlyLabelledWarning, OptionError, SolverError
+from momentlp.exact import prove
 from momentlp.infeasibility import elastic, proves_infeasible
+from momentlp.isolation import Isolated
 from momentlp.problem import Problem
 from momentlp.refine import refine
 from momentlp.registry import available_version, get_backend, modeller
 from momentlp.scaling import Units
-from momentlp.solution import Solution, Status
+from momentlp.solution import Solution
+from momentlp.status import Status
 
 __all__ = ["solve"]
 
 Pair = tuple[FloatArray, FloatArray]
 TIGHT = 1e-9  # the feasibility tolerance of a second try
+EXACT_ENTRIES, EXACT_MOMENTS, EXACT_PIVOTS = 20_000, 40, 300  # what exact arithmetic does in a few seconds
 
 
 def solve(
@@ -41,6 +45,9 @@ def solve(
     log: Callable[[str], Any] | TextIOBase | None = None,
     progress: Callable[[Progress], Any] | None = None,
     options: Mapping[str, Any] | None = None,
+    repair: bool = True,
+    isolate: bool = False,
+    memory_limit: int | None = None,
 ) -> Solution:
     """Solve a problem and check the answer before returning it.
 
@@ -61,6 +68,14 @@ def solve(
         an error; what your own function raises stops the solver and reaches you as it is.
     options : mapping, optional
         Options in the solver's own words, over those of the backend instance.
+    repair : bool
+        Where the solver's answer does not prove itself: polish it, ask again with a tighter tolerance and in other units,
+        solve small problems in exact arithmetic; ``solution.repairs`` tells. False takes the first answer as it is.
+    isolate : bool
+        Run the solver in a worker process, which it may crash, hang or fill without harm to this one. ``time_limit`` is
+        then kept for every backend. Starting the process takes about as long as importing momentlp and the solver.
+    memory_limit : int, optional
+        Bytes that the worker process may take for the problem and its solution; only with ``isolate=True``, on Linux.
 
     Raises
     ------
@@ -69,7 +84,7 @@ def solve(
     OptionError
         If the solver refuses an option.
     SolverError
-        If the backend raises or breaks its contract.
+        If the backend raises or breaks its contract or, isolated, crashes.
 
     Examples
     --------
@@ -90,7 +105,7 @@ def solve(
         progress=_watched(progress),
         native=options or {},
     )
-    solver = get_backend(backend)
+    solver = _isolated(get_backend(backend), isolate, memory_limit)
     asked = replace(asked, native={**solver.native, **asked.native})
     for capability in sorted(asked.asked() - solver.capabilities, key=lambda capability: capability.value):
         raise OptionError(
@@ -98,12 +113,22 @@ def solve(
             "in momentlp.backends()."
         )
     if isinstance(problem, Problem):
-        return _solve(problem, solver, asked, tol)
+        return _solve(problem, solver, asked, tol, repair)
     model = problem
-    solution = _solve(Problem.from_pyomo(model), solver, asked, tol)
+    solution = _solve(Problem.from_pyomo(model), solver, asked, tol, repair)
     if solution.status not in (Status.INFEASIBLE, Status.FAILED):
         modeller().load_values(model, solution)
     return solution
+
+
+def _isolated(solver: Backend, isolate: Any, memory_limit: int | None) -> Backend:
+    if not isinstance(isolate, bool):
+        raise OptionError(f"isolate must be True or False, not {isolate!r}.")
+    if isolate:
+        return Isolated(solver, memory_limit)
+    if memory_limit is not None:
+        raise OptionError("memory_limit needs a process of its own to limit: add isolate=True, or leave it out.")
+    return solver
 
 
 @dataclass(frozen=True)
@@ -113,17 +138,24 @@ class _Attempt:
     answer: Answer
     pair: Pair
     certificate: Certificate
-    repaired: bool
+    repairs: tuple[str, ...]
     status: Status
     message: str
 
 
-def _solve(problem: Problem, solver: Backend, options: Options, tol: float) -> Solution:
+def _solve(problem: Problem, solver: Backend, options: Options, tol: float, repair: bool) -> Solution:
     clock = _Clock()
-    attempt = _attempt(problem, solver, options, tol, clock)
+    attempt = _attempt(problem, solver, options, tol, clock, repair)
+    engine = attempt.answer.engine or solver.engine
     status, message, pair, certificate = attempt.status, attempt.message, attempt.pair, attempt.certificate
+    repairs = attempt.repairs
     if status is Status.INFEASIBLE:
         status, message, pair = _prove_infeasible(problem, solver, options, tol, attempt, clock)
+    if status is Status.FAILED and repair:
+        exactly = _exactly(problem, options, tol, pair, clock)
+        if exactly is not None:
+            (status, pair), repairs, engine = exactly, (*repairs, "solved exactly"), "exact arithmetic"
+            message = f"{attempt.answer.message} (which proved nothing: solved again in exact arithmetic)"
     if status in (Status.LIMIT, Status.EMPTY) and certificate.primal_residual > tol and problem.zero_is_feasible:
         pair = (_pulled_back(problem, pair[0]), pair[1])
     if status is Status.LIMIT:
@@ -140,16 +172,18 @@ def _solve(problem: Problem, solver: Backend, options: Options, tol: float) -> S
         multipliers=pair[1],
         certificate=certificate,
         backend=solver.name,
-        engine=attempt.answer.engine or solver.engine,
-        version=available_version(type(solver)),
+        engine=engine,
+        version=available_version(solver),
         message=message,
         iterations=attempt.answer.iterations,
         seconds=clock.laps,
-        repaired=attempt.repaired,
+        repairs=repairs,
     )
 
 
-def _attempt(problem: Problem, solver: Backend, options: Options, tol: float, clock: _Clock) -> _Attempt:
+def _attempt(
+    problem: Problem, solver: Backend, options: Options, tol: float, clock: _Clock, repair: bool = True
+) -> _Attempt:
     """Scale, run, unscale, certify. Where the solver stops short of what is asked: polish, then ask again.
 
     The second time the moments are scaled by their typical entries instead of their largest, which is better for data with
@@ -160,8 +194,8 @@ def _attempt(problem: Problem, solver: Backend, options: Options, tol: float, cl
     clock.lap("scale")
     answer = _run(solver, scaled, options)
     clock.lap("run")
-    pair, certificate, repaired = _certified(problem, units.read(problem, answer), answer, tol)
-    tighter = _tighter(problem, solver, options, answer, clock)
+    pair, certificate, repairs = _certified(problem, units.read(problem, answer), answer, tol, repair)
+    tighter = _tighter(problem, solver, options, answer, clock) if repair else None
     if tighter is not None and not certificate.holds(tol) and not _shows_empty(problem, pair[1], certificate.bound):
         units = Units.of(problem, problem.A.each("typical"))
         again = _run(solver, units.apply(problem), tighter)
@@ -170,19 +204,21 @@ def _attempt(problem: Problem, solver: Backend, options: Options, tol: float, cl
         if other[1].error < certificate.error:
             done = [run.iterations for run in (answer, again) if run.iterations is not None]
             answer = replace(again, iterations=sum(done) if done else None)
-            (pair, certificate, _), repaired = other, True
+            pair, certificate, repairs = other[0], other[1], ("asked again", *other[2])
     status, message = _judge(problem, answer, pair[1], certificate, tol)
-    return _Attempt(answer, pair, certificate, repaired, status, message)
+    return _Attempt(answer, pair, certificate, repairs, status, message)
 
 
-def _certified(problem: Problem, pair: Pair, answer: Answer, tol: float) -> tuple[Pair, Certificate, bool]:
+def _certified(
+    problem: Problem, pair: Pair, answer: Answer, tol: float, repair: bool = True
+) -> tuple[Pair, Certificate, tuple[str, ...]]:
     """Certify a pair; one that the solver calls optimal but that does not hold is polished first, if that helps."""
     certificate = Certificate.of(problem, *pair)
-    if answer.outcome is Outcome.OPTIMAL and not certificate.holds(tol):
+    if repair and answer.outcome is Outcome.OPTIMAL and not certificate.holds(tol):
         polished = refine(problem, *pair)
         if polished[0] is not pair[0] or polished[1] is not pair[1]:
-            return polished, Certificate.of(problem, *polished), True
-    return pair, certificate, False
+            return polished, Certificate.of(problem, *polished), ("polished",)
+    return pair, certificate, ()
 
 
 def _tighter(problem: Problem, solver: Backend, options: Options, answer: Answer, clock: _Clock) -> Options | None:
@@ -308,6 +344,31 @@ def _prove_infeasible(
     if remaining is None or relaxed.status is Status.LIMIT:
         return Status.LIMIT, f"{attempt.message} (a limit was reached before that could be proved)", attempt.pair
     return Status.FAILED, f"{attempt.message} (but no proof of that was found)", attempt.pair
+
+
+def _exactly(problem: Problem, options: Options, tol: float, pair: Pair, clock: _Clock) -> tuple[Status, Pair] | None:
+    """Solve a small problem in exact arithmetic where floats proved nothing; None if that proves nothing either.
+
+    Rows whose entries span twenty decades, say, are beyond what any solver in floats can hold, but fractions hold them.
+    """
+    remaining = _remaining(options, clock)
+    if remaining is None or problem.n_points * problem.n_moments > EXACT_ENTRIES or problem.n_moments > EXACT_MOMENTS:
+        return None
+    proof = prove(problem, *pair, time_limit=remaining.time_limit, pivot_limit=EXACT_PIVOTS)
+    clock.lap("exact")
+    try:
+        h = np.array([float(value) for value in proof.membership]) if proof.membership else pair[0]
+        y = np.array([float(value) for value in proof.multipliers])
+    except OverflowError:
+        return None
+    if proof.status is Status.INFEASIBLE:
+        return (Status.INFEASIBLE, (h, y)) if proves_infeasible(problem, y, 1e-9) else None
+    if proof.status is not Status.OPTIMAL:
+        return None
+    certificate = Certificate.of(problem, h, y)
+    if _shows_empty(problem, y, certificate.bound):
+        return Status.EMPTY, (h, y)
+    return (Status.OPTIMAL, (h, y)) if certificate.holds(tol) else None
 
 
 def _warn_if_only_labelled(problem: Problem, h: FloatArray) -> None:

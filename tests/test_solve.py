@@ -76,10 +76,16 @@ def test_the_truth_passes() -> None:
     ids=str,
 )
 def test_a_backend_that_lies_is_found_out(changes: dict[str, Any]) -> None:
-    solution = mlp.solve(PROBLEM, lie(**changes))
+    solution = mlp.solve(PROBLEM, lie(**changes), repair=False)
     assert solution.status is mlp.Status.FAILED
     assert "trust me (but the certificate does not hold" in solution.message
     assert solution.bound >= solution.objective
+    repaired = mlp.solve(PROBLEM, lie(**changes))
+    assert repaired.status is mlp.Status.OPTIMAL
+    assert repaired.repairs[-1] == "solved exactly"
+    assert repaired.engine == "exact arithmetic"
+    assert repaired.message == "trust me (which proved nothing: solved again in exact arithmetic)"
+    assert repaired.objective == pytest.approx(SIZE)
 
 
 @pytest.mark.parametrize("outcome", [mlp.Outcome.LIMIT, mlp.Outcome.INFEASIBLE, mlp.Outcome.FAILED])
@@ -88,19 +94,23 @@ def test_a_proof_counts_more_than_the_word_of_the_solver(outcome: mlp.Outcome) -
 
 
 def test_infeasible_cannot_be_where_the_empty_set_is_feasible() -> None:
-    solution = mlp.solve(PROBLEM, lie(outcome=mlp.Outcome.INFEASIBLE, membership=None, multipliers=None))
+    liar = lie(outcome=mlp.Outcome.INFEASIBLE, membership=None, multipliers=None)
+    solution = mlp.solve(PROBLEM, liar, repair=False)
     assert solution.status is mlp.Status.FAILED
     assert "the empty set is feasible" in solution.message
 
 
 def test_infeasible_is_not_believed_without_proof() -> None:
     feasible = mlp.Problem.from_arrays([[1.0], [1.0]], 1.0, 2.0)
-    solution = mlp.solve(feasible, Fake(mlp.Answer(mlp.Outcome.INFEASIBLE, None, None, "no")))
-    assert solution.status is mlp.Status.FAILED
+    liar = Fake(mlp.Answer(mlp.Outcome.INFEASIBLE, None, None, "no"))
+    assert mlp.solve(feasible, liar, repair=False).status is mlp.Status.FAILED
+    repaired = mlp.solve(feasible, liar)
+    assert repaired.status is mlp.Status.OPTIMAL
+    assert repaired.objective == 2.0
 
 
 def test_a_failure_keeps_the_words_of_the_solver() -> None:
-    solution = mlp.solve(PROBLEM, Fake(mlp.Answer(mlp.Outcome.FAILED, None, None, "singular basis")))
+    solution = mlp.solve(PROBLEM, Fake(mlp.Answer(mlp.Outcome.FAILED, None, None, "singular basis")), repair=False)
     assert solution.status is mlp.Status.FAILED
     assert solution.message == "singular basis"
 
@@ -113,7 +123,7 @@ def test_a_rough_answer_is_polished_and_says_so() -> None:
     problem = mlp.Spec(tolerance=mlp.Absolute(1.0)).compile(np.random.default_rng(0).normal(size=(80, 2)), mean=[0.5, 0.5])
     solution = mlp.solve(problem, Fake(rough))
     assert solution.status is mlp.Status.OPTIMAL
-    assert solution.repaired
+    assert solution.repairs == ("polished",)
     assert solution.certificate.holds()
 
 
@@ -128,8 +138,27 @@ def test_a_solver_that_stops_short_is_asked_again() -> None:
 
     solution = mlp.solve(PROBLEM, Careless(None))
     assert solution.status is mlp.Status.OPTIMAL
-    assert solution.repaired
-    assert mlp.solve(PROBLEM, Careless(None), feasibility_tolerance=1e-9).repaired is False
+    assert solution.repairs == ("asked again",)
+    assert mlp.solve(PROBLEM, Careless(None), feasibility_tolerance=1e-9).repairs == ()
+
+
+def test_a_large_problem_is_not_solved_exactly() -> None:
+    """Where exact arithmetic would take minutes, what nobody proved stays FAILED."""
+    large = mlp.Problem.from_arrays(np.random.default_rng(0).normal(size=(60, 41)), -1.0, 1.0)
+    solution = mlp.solve(large, Fake(mlp.Answer(mlp.Outcome.FAILED, None, None, "singular basis")))
+    assert solution.status is mlp.Status.FAILED
+    assert solution.message == "singular basis"
+
+
+def test_exact_arithmetic_keeps_the_time_limit() -> None:
+    class Slow(Fake):
+        capabilities: ClassVar[frozenset[mlp.Capability]] = frozenset({mlp.Capability.TIME_LIMIT})
+
+    problem = mlp.Problem.from_arrays(np.random.default_rng(0).normal(size=(400, 30)), -1.0, 1.0)
+    broken = mlp.Answer(mlp.Outcome.FAILED, None, None, "singular basis")
+    started = time.perf_counter()
+    assert mlp.solve(problem, Slow(broken), time_limit=0.5).status is mlp.Status.FAILED
+    assert time.perf_counter() - started < 5
 
 
 @pytest.mark.parametrize(
