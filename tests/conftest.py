@@ -7,13 +7,16 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from hypothesis import settings
+from hypothesis import HealthCheck, settings
 
 from momentlp.datasets import USPS_VARIABLE, load_usps
 
 BACKENDS = ("highs", "glpk", "scipy", "pyomo")
 
 settings.register_profile("momentlp", deadline=None, print_blob=True)
+settings.register_profile(
+    "verify", settings.get_profile("momentlp"), max_examples=10_000, suppress_health_check=[HealthCheck.too_slow]
+)
 settings.load_profile("momentlp")
 
 

@@ -1,4 +1,4 @@
-"""The contract kit: a pytest suite by which any backend, ours or yours, proves itself.
+"""The contract of a backend: a pytest suite by which any of them, ours or yours, proves itself.
 
 Put this into a test module and run pytest::
 
@@ -9,8 +9,8 @@ Put this into a test module and run pytest::
         backend = "mine"  # a registered name, or an instance
 
 Everything is checked from outside, through :func:`momentlp.solve`: right answers on problems whose optimum is known without
-a solver, the sign of every multiplier, one meaning for every status, limits, options, threads, determinism. What a backend
-does not declare among its capabilities it must refuse; there is nothing to switch off.
+a solver, the sign of every multiplier, one meaning for every status, limits, faults, options, threads, determinism. What a
+backend does not declare among its capabilities it must refuse; there is nothing to switch off.
 """
 
 from __future__ import annotations
@@ -27,13 +27,15 @@ import scipy.sparse as sp
 
 from momentlp.backend import Backend, Capability, Progress
 from momentlp.certificate import farkas_value
-from momentlp.errors import OptionError
+from momentlp.errors import OptionError, SolverError
 from momentlp.problem import Problem
 from momentlp.registry import available_version, get_backend
 from momentlp.registry import backends as registered
-from momentlp.solution import Solution, Status
+from momentlp.solution import Solution
 from momentlp.solve import solve
 from momentlp.spec import Spec
+from momentlp.status import Status
+from momentlp.testing.faults import FAULTS, Faulty
 from momentlp.tolerances import Absolute, Relative
 
 __all__ = ["KNOWN", "BackendContract", "KnownProblem", "backends_without_contract", "half_space"]
@@ -207,6 +209,56 @@ class BackendContract:
         assert solution.certificate.primal_residual <= 1e-7
         assert solution.objective <= optimum * (1 + TOLERANCE)
         assert solution.bound >= optimum * (1 - TOLERANCE)
+
+    @pytest.mark.parametrize("size", [(1, 1), (2, 1), (7, 3), (40, 2), (300, 20), (2000, 5)], ids=str)
+    @pytest.mark.parametrize("limit", [{"iteration_limit": 0}, {"iteration_limit": 1}, {"time_limit": 1e-9}], ids=str)
+    def test_limits_are_safe_at_every_size(self, size: tuple[int, int], limit: dict[str, Any]) -> None:
+        """However small the problem or the limit: a feasible point below the optimum and a bound above it."""
+        if Capability(next(iter(limit))) not in self.instance.capabilities:
+            pytest.skip("the backend declares no such limit")
+        X = np.random.default_rng(size).normal(size=size)
+        problem = Spec(tolerance=Absolute(0.5)).compile(X, labelled=range(1 + len(X) // 5))
+        optimum, solution = self.solve(problem).objective, self.solve(problem, **limit)
+        assert solution.status in (Status.LIMIT, Status.OPTIMAL), solution.message
+        assert solution.certificate.primal_residual <= 1e-7
+        assert solution.objective <= optimum * (1 + TOLERANCE)
+        assert solution.bound >= optimum * (1 - TOLERANCE)
+
+    # faults ---------------------------------------------------------------------------------------------------------
+
+    @pytest.mark.parametrize("repair", [True, False], ids=["repaired", "as it is"])
+    @pytest.mark.parametrize("fault", [fault for fault in FAULTS if fault != "hangs"])
+    def test_nothing_wrong_gets_through(self, fault: str, repair: bool) -> None:
+        """Whatever is done to the answers of this backend: an error, or nothing said that is not true."""
+        problem, optimum = half_space(80, 3, seed=2)
+        try:
+            solution = solve(problem, Faulty(fault, self.backend), repair=repair)
+        except SolverError:
+            return
+        assert solution.status in (Status.OPTIMAL, Status.LIMIT, Status.FAILED)
+        assert solution.bound >= optimum * (1 - TOLERANCE)
+        if solution.status is Status.OPTIMAL:
+            assert solution.objective == pytest.approx(optimum, rel=TOLERANCE)
+            assert solution.certificate.holds()
+        if solution.status is Status.LIMIT:
+            assert solution.certificate.primal_residual <= 1e-7
+            assert solution.objective <= optimum * (1 + TOLERANCE)
+
+    def test_a_backend_that_hangs_is_stopped(self) -> None:
+        """In a process of its own, a backend that never comes back is stopped by the time limit."""
+        problem, optimum = half_space(80, 3, seed=2)
+        solution = solve(problem, Faulty("hangs", self.backend), isolate=True, time_limit=0.5)
+        assert solution.status is Status.LIMIT, solution.message
+        assert solution.certificate.primal_residual <= 1e-7
+        assert solution.bound >= optimum
+
+    def test_runs_in_a_process_of_its_own(self) -> None:
+        """Isolated, it gives the same answer to the last bit."""
+        problem, _ = half_space(80, 3, seed=2)
+        alone, here = self.solve(problem, isolate=True), self.solve(problem)
+        assert alone.status is Status.OPTIMAL, alone.message
+        assert np.array_equal(alone.membership, here.membership)
+        assert np.array_equal(alone.multipliers, here.multipliers)
 
     # options --------------------------------------------------------------------------------------------------------
 

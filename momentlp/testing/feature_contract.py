@@ -1,0 +1,165 @@
+"""The contract of a feature map: a pytest suite by which a map of your own shows that the theorem holds in its features.
+
+::
+
+    from momentlp.testing import FeatureMapContract
+
+
+    class TestMine(FeatureMapContract):
+        features = MyMap()
+
+Each test draws random points with hypothesis (``points``, which you may replace by a strategy of your own).
+"""
+
+from __future__ import annotations
+
+import tempfile
+import warnings
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any, ClassVar
+
+import numpy as np
+import pytest
+from hypothesis import assume, given
+from hypothesis import strategies as st
+
+from momentlp.arrays import FloatArray, is_sparse
+from momentlp.errors import CompileError, DataError, OnlyLabelledWarning
+from momentlp.features import FeatureMap
+from momentlp.problem import Problem
+from momentlp.solution import Solution
+from momentlp.solve import solve
+from momentlp.spec import Spec
+from momentlp.status import Status
+from momentlp.testing.strategies import clouds, half_spaces, labelled_sets
+from momentlp.tolerances import Absolute
+
+__all__ = ["FeatureMapContract"]
+
+TOLERANCE = 1e-6
+
+
+def _on_random_data(check: Callable[[Any, st.DataObject], None]) -> Callable[[Any], None]:
+    """Turn a check into a test that draws its data; a new one each time, since several subclasses share the method."""
+
+    def test(self: Any) -> None:
+        given(st.data())(lambda data: check(self, data))()
+
+    test.__name__, test.__qualname__, test.__doc__ = check.__name__, check.__qualname__, check.__doc__
+    return test
+
+
+class FeatureMapContract:
+    """Subclass it, set ``features``, run pytest.
+
+    Attributes
+    ----------
+    features : FeatureMap
+    points : hypothesis strategy
+        Draws arrays of points that the map accepts; those it refuses with an error of momentlp are passed over.
+    depends_on_order : bool
+        Whether features may change with the order of the points, as they do where landmarks are drawn by position.
+    """
+
+    features: ClassVar[FeatureMap]
+    depends_on_order: ClassVar[bool] = False
+    points: ClassVar[st.SearchStrategy[FloatArray]] = clouds(min_points=4, max_points=20, max_dims=3, decades=2)
+
+    @_on_random_data
+    def test_features_are_named_finite_and_the_same_every_time(self, data: st.DataObject) -> None:
+        """One row per point, one name per feature, the same numbers from the same points."""
+        X = data.draw(self.points)
+        first, second = (self.compile(X, mean=None).blocks[0] for _ in range(2))
+        phi = _dense(first.features)
+        assert phi.shape == (len(X), len(first.labels))
+        assert len(set(first.labels)) == len(first.labels)
+        assert np.isfinite(phi).all()
+        assert np.array_equal(phi, _dense(second.features))
+
+    @_on_random_data
+    def test_new_points_are_mapped_like_the_old_ones(self, data: st.DataObject) -> None:
+        """Mapped again as if they were new, the points get the features they had (except where the map is a graph)."""
+        X = data.draw(self.points)
+        block = self.compile(X, mean=None).blocks[0]
+        assert block.fitted is not None
+        again = _dense(block.fitted(X))
+        assert again.shape == block.features.shape
+        if not self.features.joint:
+            size = np.abs(_dense(block.features)).max(initial=1e-300)
+            assert np.allclose(again, _dense(block.features), rtol=1e-9, atol=1e-9 * size)
+
+    @_on_random_data
+    def test_a_half_space_is_the_largest_set_with_its_mean(self, data: st.DataObject) -> None:
+        """Sufficiency: what a hyperplane in feature space cuts off is the optimum for its own mean."""
+        X = data.draw(self.points)
+        phi = _dense(self.compile(X, mean=None).blocks[0].features)
+        h = data.draw(half_spaces(phi))
+        solution = solve(self.compile(X, mean=h @ phi / h.sum()))
+        assert solution.status is Status.OPTIMAL, solution.message
+        assert solution.objective == pytest.approx(h.sum(), rel=TOLERANCE)
+
+    @_on_random_data
+    def test_the_largest_set_is_cut_off_by_its_multipliers(self, data: st.DataObject) -> None:
+        """Necessity: the multipliers are a hyperplane with the set on one side, and the separator knows it."""
+        X = data.draw(self.points)
+        solution = self.solved(X, data.draw(labelled_sets(len(X))))
+        h, s = solution.membership, solution.scores
+        assert (h[s > TOLERANCE] > 1 - TOLERANCE).all()
+        assert (h[s < -TOLERANCE] < TOLERANCE).all()
+        if not self.features.joint:
+            size = 1.0 + np.abs(s).max()
+            assert np.allclose(solution.separator.decision_function(X), s, atol=1e-6 * size)
+
+    @_on_random_data
+    def test_order_of_points_does_not_matter(self, data: st.DataObject) -> None:
+        """The optimum is that of the points, in whatever order they come."""
+        X = data.draw(self.points)
+        labelled = data.draw(labelled_sets(len(X)))
+        if self.depends_on_order:
+            return
+        order = np.random.default_rng(len(X)).permutation(len(X))
+        moved = self.solved(X[order], np.flatnonzero(np.isin(order, labelled)))
+        assert moved.objective == pytest.approx(self.solved(X, labelled).objective, rel=1e-4)
+
+    @_on_random_data
+    def test_a_saved_problem_comes_back(self, data: st.DataObject) -> None:
+        """What the map learned survives saving, unless it says that it cannot."""
+        X = data.draw(self.points)
+        problem = self.compile(X, mean=None)
+        fitted = problem.blocks[0].fitted
+        if fitted is None or fitted.model is not None:
+            return
+        with tempfile.TemporaryDirectory() as folder:
+            path = Path(folder) / "problem.npz"
+            problem.save(path)
+            again = Problem.load(path).blocks[0]
+        assert again.fitted is not None
+        assert np.array_equal(_dense(again.fitted(X)), _dense(fitted(X)))
+
+    def solved(self, X: FloatArray, labelled: Any) -> Solution:
+        """Solve for the mean of labelled points, with a tolerance that rounding cannot matter against."""
+        try:
+            problem = Spec(features=self.features, tolerance=Absolute(1e-3)).compile(X, labelled=labelled)
+        except (CompileError, DataError):
+            assume(False)
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", OnlyLabelledWarning)  # few points, many features
+            solution = solve(problem)
+        assert solution.status is Status.OPTIMAL, solution.message
+        return solution
+
+    def compile(self, X: FloatArray, mean: FloatArray | None) -> Problem:
+        """Compile for a known mean (that of all points, if None), with no tolerance."""
+        spec = Spec(features=self.features, tolerance=Absolute(0.0))
+        try:
+            if mean is None:
+                return spec.compile(X, labelled=range(len(X)))
+            return spec.compile(X, mean=mean)
+        except (CompileError, DataError):
+            assume(False)
+            raise
+
+
+def _dense(matrix: Any) -> FloatArray:
+    return np.asarray(matrix.toarray() if is_sparse(matrix) else matrix, dtype=np.float64)

@@ -1,0 +1,137 @@
+"""Random data for property tests, as hypothesis strategies: the awkward cases come up as often as the ordinary ones.
+
+::
+
+    from hypothesis import given
+    from momentlp.testing import clouds, half_spaces
+
+
+    @given(clouds(max_dims=3).flatmap(lambda X: half_spaces(X).map(lambda h: (X, h))))
+    def test_my_features(case): ...
+
+Values come from numpy, by a seed that hypothesis draws: thousands of examples a minute, and a failing one is still shrunk to
+the fewest points and dimensions for which some seed fails.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from hypothesis import assume
+from hypothesis import strategies as st
+
+from momentlp.arrays import FloatArray
+from momentlp.features import FeatureMap, Kernel, Linear, Quadratic
+from momentlp.problem import Problem
+from momentlp.tolerances import Absolute, Relative, StandardError, Tolerance
+
+__all__ = ["clouds", "feature_maps", "half_spaces", "labelled_sets", "problems", "tolerances"]
+
+SHAPES = ("general", "grid", "repeated", "flat", "outlier")
+
+
+def _seeds() -> st.SearchStrategy[int]:
+    return st.integers(0, 2**32 - 1)
+
+
+@st.composite
+def clouds(
+    draw: st.DrawFn,
+    *,
+    min_points: int = 2,
+    max_points: int = 25,
+    max_dims: int = 6,
+    decades: int = 9,
+    shapes: tuple[str, ...] = SHAPES,
+) -> FloatArray:
+    """Draw points, shape (N, d).
+
+    Parameters
+    ----------
+    min_points, max_points, max_dims : int
+    decades : int
+        Units go from ``10**-decades`` to ``10**decades`` (powers of two, so that ties stay ties).
+    shapes : tuple of str
+        Of which kinds: ``"general"`` position; an integer ``"grid"`` on which everything ties; few places ``"repeated"``
+        many times; ``"flat"``, on a line or a plane; one point an ``"outlier"``, a thousand times further out.
+    """
+    n, d = draw(st.integers(min_points, max_points)), draw(st.integers(1, max_dims))
+    shape, random = draw(st.sampled_from(shapes)), np.random.default_rng(draw(_seeds()))
+    if shape == "grid":
+        X = random.integers(-3, 4, size=(n, d)).astype(np.float64)
+    elif shape == "repeated":
+        X = random.integers(-3, 4, size=(1 + n // 4, d)).astype(np.float64)[random.integers(0, 1 + n // 4, n)]
+    elif shape == "flat":
+        rank = int(random.integers(1, max(2, d)))
+        X = (random.integers(-3, 4, size=(n, rank)) @ random.integers(-3, 4, size=(rank, d))).astype(np.float64)
+    else:
+        X = random.normal(size=(n, d))
+    if shape == "outlier":
+        X[random.integers(n)] *= 1000.0
+    power = draw(st.integers(-decades, decades)) if decades else 0
+    return np.asarray(X * 2.0 ** round(power * np.log2(10)), dtype=np.float64)
+
+
+@st.composite
+def half_spaces(draw: st.DrawFn, features: FloatArray) -> FloatArray:
+    """Draw a linearly separable set: memberships 1 beyond a hyperplane, 0 before it, and anything on it.
+
+    Some point always lies beyond: a set that is on the hyperplane altogether is not the largest with its mean, because all
+    its multiples have the same mean. Features that all coincide have no such hyperplane, and are passed over.
+    """
+    random = np.random.default_rng(draw(_seeds()))
+    d = features.shape[1]
+    normal = random.integers(-3, 4, d).astype(np.float64) if draw(st.booleans()) else random.normal(size=d)
+    scores = np.sum(features * normal, axis=1)  # not a matrix product: equal rows must get equal scores
+    if np.ptp(scores) > 0:  # and what differs by rounding alone is no different
+        scores = np.round((scores - scores.min()) / np.ptp(scores) * 1e8)
+    levels = np.unique(scores)[:-1]
+    assume(levels.size > 0)
+    level = levels[draw(st.integers(0, levels.size - 1))]
+    fuzz = random.uniform(size=len(features)) if draw(st.booleans()) else np.full(len(features), random.integers(0, 2))
+    return np.where(scores > level, 1.0, np.where(scores == level, fuzz, 0.0))
+
+
+def feature_maps(*, landmarks: int = 4) -> st.SearchStrategy[FeatureMap]:
+    """Draw one of the maps that work point by point: linear, quadratic, or a kernel with at most so many landmarks."""
+    kernels = st.integers(1, landmarks).map(lambda number: Kernel(landmarks=number))
+    return st.one_of(st.just(Linear()), st.just(Quadratic()), kernels)
+
+
+def tolerances() -> st.SearchStrategy[Tolerance]:
+    """Draw a tolerance: none, some on the sum, on the mean, or in standard errors."""
+    some = st.sampled_from([0.0, 1e-6, 0.1, 0.5, 2.0])
+    return st.one_of(
+        some.map(Absolute),
+        some.map(Relative),
+        st.sampled_from([0.1, 0.5, 1.0]).map(StandardError),
+    )
+
+
+def labelled_sets(n_points: int, *, least: int = 1, most: int = 6) -> st.SearchStrategy[list[int]]:
+    """Draw the indices of some labelled points."""
+    chosen = st.sets(st.integers(0, n_points - 1), min_size=least, max_size=min(most, n_points))
+    return chosen.map(sorted)
+
+
+@st.composite
+def problems(draw: st.DrawFn, *, max_points: int = 25, max_moments: int = 5, feasible: bool = False) -> Problem:
+    """Draw a problem in small whole numbers, where floats are exact and ties are everywhere.
+
+    Equations, two-sided and one-sided bounds, weights (some zero or below) and caps (some zero); unless it has to be
+    ``feasible``, some ask for more than the points can give.
+    """
+    random = np.random.default_rng(draw(_seeds()))
+    n, m = draw(st.integers(1, max_points)), draw(st.integers(1, max_moments))
+    wide = draw(st.sampled_from([0, 1, 4]))
+    lower, upper = (sign * random.integers(0, wide + 1, m).astype(np.float64) for sign in (-1, 1))
+    lower[random.random(m) < 0.15] = -np.inf
+    upper[random.random(m) < 0.15] = np.inf
+    if not feasible and draw(st.integers(0, 4)) == 0:
+        lower[0] = random.integers(0, 4)
+        upper[0] = lower[0] + random.integers(0, 4)
+    plain = draw(st.booleans())
+    weights: Any = 1.0 if plain else random.integers(-1, 4, n)
+    caps: Any = 1.0 if plain else random.integers(0, 3, n)
+    return Problem.from_arrays(random.integers(-3, 4, (n, m)).astype(np.float64), lower, upper, weights=weights, caps=caps)
