@@ -5,12 +5,14 @@ BIN := $(VENV)/bin
 READY := $(VENV)/.ready
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test lint types bench test-slow clean
+.PHONY: help demo test lint types bench test-slow verify mutation clean
 
 help:
 	@echo "make demo        find one digit among 1797 from 30 known ones, and draw it"
 	@echo "make test        ruff, mypy, tests and doctests"
 	@echo "make test-slow   the long tests that 'make test' leaves out"
+	@echo "make verify      every property with 10,000 examples, the corpus of hard problems, fuzzing: under an hour on 2 cores"
+	@echo "make mutation    break the package in twenty ways and see that the tests notice each"
 	@echo "make bench       what momentlp costs over a hand-written call of the solver (needs the USPS digits)"
 	@echo "make clean       remove the virtual environment and what tools left behind"
 
@@ -35,6 +37,13 @@ test: lint types
 
 test-slow: $(READY)
 	$(BIN)/python -m pytest -m slow
+
+verify: $(READY)
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check --editable '.[fuzz]'
+	$(BIN)/python tests/verify.py
+
+mutation: $(READY)
+	$(BIN)/python tests/mutation.py
 
 bench: $(READY)
 	$(BIN)/python benchmarks/overhead.py

@@ -15,7 +15,10 @@ BACKENDS = ("highs", "glpk", "scipy", "pyomo")
 
 settings.register_profile("momentlp", deadline=None, print_blob=True)
 settings.register_profile(
-    "verify", settings.get_profile("momentlp"), max_examples=10_000, suppress_health_check=[HealthCheck.too_slow]
+    "verify",
+    settings.get_profile("momentlp"),
+    max_examples=int(os.environ.get("MOMENTLP_EXAMPLES", "10000")),
+    suppress_health_check=[HealthCheck.too_slow],
 )
 settings.load_profile("momentlp")
 

@@ -3,10 +3,7 @@
 from __future__ import annotations
 
 import io
-import signal
-import subprocess
 import sys
-import textwrap
 import time
 from itertools import pairwise
 from typing import Any, ClassVar
@@ -393,26 +390,3 @@ def test_a_summary_is_plain() -> None:
     assert summary["status"] == "optimal"
     assert summary["objective"] == pytest.approx(SIZE)
     assert all(isinstance(value, (str, int, float, bool)) for value in summary.values())
-
-
-@pytest.mark.parametrize("backend", ["highs", "glpk"])
-def test_an_interrupt_stops_the_solver_and_leaves_the_process_usable(backend: str) -> None:
-    script = f"""
-        import numpy as np, momentlp as mlp
-        X = np.random.default_rng(0).normal(size=(40000, 150))
-        problem = mlp.Spec(tolerance=mlp.Absolute(1e-6)).compile(X, mean=np.full(150, 0.01))
-        try:
-            print("ready", flush=True)
-            mlp.solve(problem, {backend!r})
-        except KeyboardInterrupt:
-            small = mlp.Spec().compile([[0.0], [1.0]], labelled=[0])
-            print("interrupted", mlp.solve(small, {backend!r}).status.name, flush=True)
-    """
-    command = [sys.executable, "-c", textwrap.dedent(script)]
-    with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as process:
-        assert process.stdout is not None
-        assert process.stdout.readline() == "ready\n"
-        time.sleep(2)
-        process.send_signal(signal.SIGINT)
-        assert process.communicate(timeout=60)[0] == "interrupted OPTIMAL\n"
-    assert process.returncode == 0

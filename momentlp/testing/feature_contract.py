@@ -15,8 +15,8 @@ from __future__ import annotations
 
 import tempfile
 import warnings
-from collections.abc import Callable
 from pathlib import Path
+from types import FunctionType
 from typing import Any, ClassVar
 
 import numpy as np
@@ -40,16 +40,6 @@ __all__ = ["FeatureMapContract"]
 TOLERANCE = 1e-6
 
 
-def _on_random_data(check: Callable[[Any, st.DataObject], None]) -> Callable[[Any], None]:
-    """Turn a check into a test that draws its data; a new one each time, since several subclasses share the method."""
-
-    def test(self: Any) -> None:
-        given(st.data())(lambda data: check(self, data))()
-
-    test.__name__, test.__qualname__, test.__doc__ = check.__name__, check.__qualname__, check.__doc__
-    return test
-
-
 class FeatureMapContract:
     """Subclass it, set ``features``, run pytest.
 
@@ -62,12 +52,20 @@ class FeatureMapContract:
         Whether features may change with the order of the points, as they do where landmarks are drawn by position.
     """
 
+    def __init_subclass__(cls, **keywords: Any) -> None:
+        """Make a test of every check. Each subclass gets its own: hypothesis keeps what it found for each apart."""
+        super().__init_subclass__(**keywords)
+        for name, check in vars(FeatureMapContract).items():
+            if name.startswith("check_"):
+                own = FunctionType(check.__code__, check.__globals__, f"test_{name.removeprefix('check_')}")
+                own.__doc__, own.__qualname__ = check.__doc__, f"{cls.__qualname__}.{own.__name__}"
+                setattr(cls, own.__name__, given(data=st.data())(own))
+
     features: ClassVar[FeatureMap]
     depends_on_order: ClassVar[bool] = False
     points: ClassVar[st.SearchStrategy[FloatArray]] = clouds(min_points=4, max_points=20, max_dims=3, decades=2)
 
-    @_on_random_data
-    def test_features_are_named_finite_and_the_same_every_time(self, data: st.DataObject) -> None:
+    def check_features_are_named_finite_and_the_same_every_time(self, data: st.DataObject) -> None:
         """One row per point, one name per feature, the same numbers from the same points."""
         X = data.draw(self.points)
         first, second = (self.compile(X, mean=None).blocks[0] for _ in range(2))
@@ -77,9 +75,8 @@ class FeatureMapContract:
         assert np.isfinite(phi).all()
         assert np.array_equal(phi, _dense(second.features))
 
-    @_on_random_data
-    def test_new_points_are_mapped_like_the_old_ones(self, data: st.DataObject) -> None:
-        """Mapped again as if they were new, the points get the features they had (except where the map is a graph)."""
+    def check_new_points_are_mapped_like_the_old_ones(self, data: st.DataObject) -> None:
+        """Points that are mapped again as if they were new get the features they had (except where the map is a graph)."""
         X = data.draw(self.points)
         block = self.compile(X, mean=None).blocks[0]
         assert block.fitted is not None
@@ -89,8 +86,7 @@ class FeatureMapContract:
             size = np.abs(_dense(block.features)).max(initial=1e-300)
             assert np.allclose(again, _dense(block.features), rtol=1e-9, atol=1e-9 * size)
 
-    @_on_random_data
-    def test_a_half_space_is_the_largest_set_with_its_mean(self, data: st.DataObject) -> None:
+    def check_a_half_space_is_the_largest_set_with_its_mean(self, data: st.DataObject) -> None:
         """Sufficiency: what a hyperplane in feature space cuts off is the optimum for its own mean."""
         X = data.draw(self.points)
         phi = _dense(self.compile(X, mean=None).blocks[0].features)
@@ -99,8 +95,7 @@ class FeatureMapContract:
         assert solution.status is Status.OPTIMAL, solution.message
         assert solution.objective == pytest.approx(h.sum(), rel=TOLERANCE)
 
-    @_on_random_data
-    def test_the_largest_set_is_cut_off_by_its_multipliers(self, data: st.DataObject) -> None:
+    def check_the_largest_set_is_cut_off_by_its_multipliers(self, data: st.DataObject) -> None:
         """Necessity: the multipliers are a hyperplane with the set on one side, and the separator knows it."""
         X = data.draw(self.points)
         solution = self.solved(X, data.draw(labelled_sets(len(X))))
@@ -111,9 +106,8 @@ class FeatureMapContract:
             size = 1.0 + np.abs(s).max()
             assert np.allclose(solution.separator.decision_function(X), s, atol=1e-6 * size)
 
-    @_on_random_data
-    def test_order_of_points_does_not_matter(self, data: st.DataObject) -> None:
-        """The optimum is that of the points, in whatever order they come."""
+    def check_order_of_points_does_not_matter(self, data: st.DataObject) -> None:
+        """Shuffle the points: the optimum stays."""
         X = data.draw(self.points)
         labelled = data.draw(labelled_sets(len(X)))
         if self.depends_on_order:
@@ -122,9 +116,8 @@ class FeatureMapContract:
         moved = self.solved(X[order], np.flatnonzero(np.isin(order, labelled)))
         assert moved.objective == pytest.approx(self.solved(X, labelled).objective, rel=1e-4)
 
-    @_on_random_data
-    def test_a_saved_problem_comes_back(self, data: st.DataObject) -> None:
-        """What the map learned survives saving, unless it says that it cannot."""
+    def check_a_saved_problem_comes_back(self, data: st.DataObject) -> None:
+        """Save and load: what the map learned survives, unless it says that it cannot be saved."""
         X = data.draw(self.points)
         problem = self.compile(X, mean=None)
         fitted = problem.blocks[0].fitted

@@ -1,0 +1,1 @@
+"""A corpus of hard problems: generated, seeded, and run through every backend."""

@@ -1,0 +1,94 @@
+"""Is an answer true? Judged in exact arithmetic where the problem is small, by the theorem where it is large.
+
+What OPTIMAL promises at a tolerance: the memberships are feasible up to a change of that many points, and no feasible set is
+heavier than they are. EMPTY: no set of the points has the mean. INFEASIBLE: nothing meets all bounds. Each is checked here
+from the problem and the exact optimum, not from the certificate.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from fractions import Fraction
+
+import numpy as np
+
+import momentlp as mlp
+from corpus.problems import Hard
+from momentlp.exact import prove
+from momentlp.whole import WholeProgram
+
+EXACT = 20_000  # entries up to which the exact optimum is found
+ROOM = 1e-6  # ten times what solve allows: the judge does not quarrel about the last digit
+
+
+@dataclass(frozen=True)
+class Truth:
+    """The optimum of a problem; None if it is infeasible."""
+
+    problem: mlp.Problem
+    optimum: float | None
+    program: WholeProgram | None
+
+    @classmethod
+    def of(cls, hard: Hard) -> Truth | None:
+        """Find it; None if exact arithmetic does not end in time."""
+        problem = hard.problem
+        if hard.optimum is not None and problem.n_points * problem.n_moments > EXACT:
+            return cls(problem, hard.optimum, None)
+        start = mlp.solve(problem)
+        proof = prove(problem, start.membership, start.multipliers, time_limit=60.0)
+        if proof.status is mlp.Status.LIMIT:
+            return None
+        return cls(problem, None if proof.optimum is None else float(proof.optimum), WholeProgram.of(problem))
+
+    def objection(self, status: mlp.Status, h: np.ndarray) -> str:
+        """Say what is false about an answer; nothing if it is true, or if nothing is claimed."""
+        unit = self.problem.point_weight
+        if status is mlp.Status.OPTIMAL:
+            missing = self.missing(h)
+            if missing > ROOM:
+                return f"infeasible by {missing:.1e} points"
+            objective = float(self.problem.weights @ h)
+            if self.optimum is not None and self.optimum > objective + ROOM * max(unit, abs(self.optimum)):
+                return f"{objective:.9g} is not the optimum {self.optimum:.9g}"
+        if status is mlp.Status.INFEASIBLE and self.optimum is not None:
+            return "there is a feasible set"
+        if status is mlp.Status.EMPTY and (self.optimum is None or self.optimum >= unit):
+            return f"a set of weight {self.optimum} has this mean"
+        return ""
+
+    def missing(self, h: np.ndarray) -> float:
+        """Return the least change of memberships, in points, that would mend the worst row by itself."""
+        problem = self.problem
+        typical = float(np.median(problem.caps[problem.caps > 0])) if (problem.caps > 0).any() else 1.0
+        worst = float(np.max(np.maximum(h - problem.caps, -h), initial=0.0)) / typical
+        for j, over in self._violations(h):
+            column = problem.A.columns(np.array([j]))[:, 0]
+            direction = column if over > 0 else -column
+            room = np.where(direction > 0, h, problem.caps - h)
+            left = abs(over)
+            change = 0.0
+            for i in np.argsort(-np.abs(column)):
+                if left <= 0 or column[i] == 0:
+                    break
+                part = min(room[i], left / abs(column[i]))
+                change, left = change + part, left - part * abs(column[i])
+            worst = max(worst, np.inf if left > 1e-9 * abs(over) else change / typical)
+        return worst
+
+    def _violations(self, h: np.ndarray) -> list[tuple[int, float]]:
+        """Return the rows that are violated by more than the rounding of mean and data explains, and by how much."""
+        problem = self.problem
+        if self.program is None:
+            activity = problem.A.T @ h
+            over = np.where(activity > problem.upper, activity - problem.upper, np.minimum(activity - problem.lower, 0.0))
+        else:
+            points = [Fraction(value) / self.program.cap_unit for value in h.tolist()]
+            exact = [float(value) for value in self.program.excess(points)]
+            activity = problem.A.T @ h
+            high = activity - problem.upper >= problem.lower - activity
+            over = np.where(np.array(exact) > 0, np.where(high, exact, -np.array(exact)), 0.0)
+        rounding = 4 * np.finfo(float).eps * (problem.A.each("offset") * h.sum() + problem.A.each("magnitude", h))
+        excess = np.maximum(np.abs(over) - rounding, 0.0)
+        excess[problem.noise] = 0.0
+        return [(int(j), float(np.sign(over[j]) * excess[j])) for j in np.flatnonzero(excess)]
