@@ -12,7 +12,7 @@ help:
 	@echo "make test        ruff, mypy, tests and doctests"
 	@echo "make test-slow   the long tests that 'make test' leaves out"
 	@echo "make verify      every property with 10,000 examples, the corpus of hard problems, fuzzing: under an hour on 2 cores"
-	@echo "make mutation    break the package in twenty ways and see that the tests notice each"
+	@echo "make mutation    break the package in more than thirty ways and see that the tests notice each"
 	@echo "make bench       what momentlp costs over a hand-written call of the solver (needs the USPS digits)"
 	@echo "make clean       remove the virtual environment and what tools left behind"
 

@@ -80,27 +80,26 @@ class Certificate:
     multipliers: FloatArray = field(repr=False, compare=False)
 
     @classmethod
+    @np.errstate(over="ignore", invalid="ignore")  # what is beyond floats holds at no tolerance
     def of(cls, problem: Problem, membership: object, multipliers: object) -> Self:
         """Compute the certificate of (h, y) for a problem."""
         h = as_vector(membership, problem.n_points, "membership")
         y = as_vector(multipliers, problem.n_moments, "multipliers")
         caps, scale = problem.caps, problem.scale
-        with np.errstate(over="ignore", invalid="ignore"):
-            activity = problem.A.T @ h
-            scores = problem.weights - problem.A @ y
+        activity = problem.A.T @ h
+        scores = problem.weights - problem.A @ y
         problem.require_finite(activity)
         row_terms, wrong_side = _row_bounds(problem, y)
-        point_terms = caps * np.maximum(scores, 0.0)
+        point_terms = _point_terms(problem, y, scores)
         objective = float(problem.weights @ h)
-        bound = float(point_terms.sum() + row_terms.sum())
+        bound = _known(float(point_terms.sum() + row_terms.sum()))
 
         out = np.maximum(h - caps, -h) / np.where(caps > 0, caps, caps.max(initial=0.0) or 1.0)
         weight = max(problem.point_weight, abs(bound)) if np.isfinite(bound) else problem.point_weight
-        terms = max(
-            float(np.max(point_terms - scores * h)), float(np.max(row_terms - y * activity, where=~wrong_side, initial=0.0))
-        )
+        with np.errstate(over="ignore", invalid="ignore"):
+            slack, pull = point_terms - scores * h, np.abs(y) * scale
+        terms = max(float(np.max(slack)), float(np.max(row_terms - y * activity, where=~wrong_side, initial=0.0)))
         inside = (h > FRACTION * caps) & (h < (1 - FRACTION) * caps)
-        pull = np.abs(y) * scale
         return cls(
             objective=objective,
             bound=bound,
@@ -156,8 +155,9 @@ class Certificate:
     @property
     def error(self) -> float:
         """The largest of residuals and gap: the tolerance from which the certificate holds."""
-        worst = max(self.primal_residual, self.dual_residual, abs(self.gap))
-        return worst if np.isfinite(worst) else float("inf")
+        figures = np.array([self.primal_residual, self.dual_residual, abs(self.gap)])
+        # What is not a number compares as false with everything, so it must not get as far as a comparison.
+        return float(figures.max()) if np.isfinite([*figures, self.objective, self.bound]).all() else float("inf")
 
 
 def _moment_residual(problem: Problem, h: FloatArray, activity: FloatArray) -> float:
@@ -215,8 +215,7 @@ def _least_change(entries: FloatArray, room: FloatArray, excess: float) -> float
 
 def dual_bound(problem: Problem, y: FloatArray) -> float:
     """Return ``bound(y)``, an upper bound on the weight of every feasible set."""
-    terms, _ = _row_bounds(problem, y)
-    return float((problem.caps * np.maximum(problem.weights - problem.A @ y, 0.0)).sum() + terms.sum())
+    return _bound(problem, y, problem.weights)
 
 
 def farkas_value(problem: Problem, y: FloatArray) -> float:
@@ -224,8 +223,32 @@ def farkas_value(problem: Problem, y: FloatArray) -> float:
 
     Every feasible h has ``0 . h = 0`` below it. A value under zero therefore proves that no h is feasible.
     """
+    return _bound(problem, y, np.zeros(problem.n_points))
+
+
+@np.errstate(over="ignore", invalid="ignore")
+def _bound(problem: Problem, y: FloatArray, weights: FloatArray) -> float:
     terms, _ = _row_bounds(problem, y)
-    return float((problem.caps * np.maximum(-(problem.A @ y), 0.0)).sum() + terms.sum())
+    scores = weights - problem.A @ y
+    return _known(float(_point_terms(problem, y, scores).sum() + terms.sum()))
+
+
+def _known(bound: float) -> float:
+    """Return a bound; infinity where it got lost beyond floats."""
+    return bound if np.isfinite(bound) else float("inf")
+
+
+def _point_terms(problem: Problem, y: FloatArray, scores: FloatArray) -> FloatArray:
+    """Return ``u max(0, s)`` per point, with room for the rounding of the scores where that can matter.
+
+    Multipliers of nearly dependent moments can be huge and cancel: what is left of the scores is then rounding, and a bound
+    made of it would be none.
+    """
+    unit = 4 * np.finfo(np.float64).eps
+    most = unit * float(problem.caps.sum()) * float((np.abs(y) * (problem.scale + problem.A.each("cancelled"))).sum())
+    if not most <= 1e-9 * problem.point_weight:
+        scores = scores + unit * problem.A.absolute(y)
+    return np.where(problem.caps > 0, problem.caps * np.maximum(scores, 0.0), 0.0)
 
 
 def _row_bounds(problem: Problem, y: FloatArray) -> tuple[FloatArray, np.ndarray[tuple[int], np.dtype[np.bool_]]]:

@@ -17,7 +17,7 @@ from momentlp.errors import SolverError
 from momentlp.exact_simplex import ExactSimplex, LimitReachedError, Vertex
 from momentlp.problem import Problem
 from momentlp.status import Status
-from momentlp.whole import WholeProgram, shown
+from momentlp.whole import WholeProgram, rounded, shown
 
 __all__ = ["ExactProof", "prove"]
 
@@ -72,7 +72,7 @@ class ExactProof:
         return None if self.optimum is None else self.objective - self.optimum
 
     def __repr__(self) -> str:
-        value = "" if self.off is None or self.optimum is None else f", {shown(self.optimum)}, off={float(self.off):.1e}"
+        value = "" if self.off is None or self.optimum is None else f", {shown(self.optimum)}, off={rounded(self.off):.1e}"
         verdict = "confirmed" if self.confirmed else f"not confirmed: {self.reason}"
         return f"ExactProof({self.status.name}{value}, {verdict})"
 
@@ -109,7 +109,7 @@ def prove(
     except LimitReachedError as limit:
         return proof(Status.LIMIT, str(limit), None, [], [])
     if not feasible:
-        ray = simplex.farkas()
+        ray = program.without_open_sides(simplex.farkas())
         nothing = np.zeros_like(program.weights)
         _insist(program.bound(ray, nothing) < 0)
         reason = "" if program.bound(sides, nothing) < 0 else "the float multipliers do not prove that no h is feasible"
@@ -124,6 +124,7 @@ def prove(
     return proof(Status.OPTIMAL, reason, program.unit * weight, last, hyperplane)
 
 
+@np.errstate(over="ignore", invalid="ignore")  # a float answer may be anything: it is only where to start
 def _vertex(problem: Problem, h: FloatArray, y: FloatArray) -> Vertex:
     """Read the vertex off a float answer."""
     caps, scale = problem.caps, problem.scale

@@ -28,6 +28,7 @@ from typing import IO, Any, ClassVar, Self
 from momentlp.backend import Answer, Backend, Capability, Options, Outcome
 from momentlp.errors import OptionError, SolverError
 from momentlp.problem import Problem
+from momentlp.registry import get_backend
 from momentlp.worker import receive, send
 
 __all__ = ["Isolated"]
@@ -37,6 +38,7 @@ SECONDS_TO_START = 60.0  # Python and a solver load in one or two; more than thi
 GRACE, RELATIVE_GRACE = 0.5, 0.1  # a solver that keeps the time itself may answer so much later
 SECONDS_TO_END = 2.0  # for a process whose pipes are closed already
 LAST_LINES, LONGEST_LINE = 8, 1 << 12  # of what a crashed solver printed
+LEAST_MEMORY = 1 << 26  # bytes: with less, the worker could not even say that it has too little
 TICK = 0.1  # seconds: on Windows a wait does not notice Ctrl-C before its end
 
 
@@ -45,7 +47,7 @@ class Isolated(Backend):
 
     Parameters
     ----------
-    inner : Backend
+    inner : str or Backend
         What runs there. Its class must be importable: one that was typed at a prompt cannot be found by another process.
     memory_limit : int, optional
         Bytes that the worker may take beyond Python and the solver's own code; Linux only.
@@ -64,10 +66,15 @@ class Isolated(Backend):
     engine: ClassVar[str] = "any"
     package: ClassVar[str] = "momentlp"
 
-    def __init__(self, inner: Backend, memory_limit: int | None = None) -> None:
+    def __init__(self, inner: str | Backend, memory_limit: int | None = None) -> None:
+        inner = get_backend(inner)
         super().__init__(**inner.native)
-        self.inner: Backend = inner.inner if isinstance(inner, Isolated) else inner
-        self.memory_limit = _checked(memory_limit)
+        held = _checked(memory_limit)
+        if isinstance(inner, Isolated):
+            held = inner.memory_limit if held is None else held
+            inner = inner.inner
+        self.inner: Backend = inner
+        self.memory_limit: int | None = held
         # To callers it is the backend inside; only the time limit, which is kept from here, is always there.
         self.__dict__ |= {word: getattr(inner, word) for word in ("name", "engine", "package", "extra", "version")}
         self.__dict__["capabilities"] = inner.capabilities | {Capability.TIME_LIMIT}
@@ -275,9 +282,10 @@ def _packed(argument: str, value: Any) -> bytes:
 def _checked(memory_limit: Any) -> int | None:
     if memory_limit is None:
         return None
-    if isinstance(memory_limit, bool) or not isinstance(memory_limit, Integral) or memory_limit <= 0:
+    if isinstance(memory_limit, bool) or not isinstance(memory_limit, Integral) or memory_limit < LEAST_MEMORY:
         raise OptionError(
-            f"memory_limit must be a whole number of bytes, such as 2 * 10**9 for two gigabytes, not {memory_limit!r}."
+            f"memory_limit must be a whole number of bytes from {LEAST_MEMORY} on, such as 2 * 10**9 for two gigabytes, "
+            f"not {memory_limit!r}."
         )
     if sys.platform != "linux":
         raise OptionError(f"memory_limit can be kept on Linux only, not on {sys.platform}: leave it out.")

@@ -23,6 +23,7 @@ from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 import scipy.sparse as sp
+from numpy.typing import NDArray
 
 from momentlp.arrays import FloatArray, IndexArray, Matrix, is_sparse
 from momentlp.errors import DataError
@@ -180,17 +181,23 @@ class MomentBlock:
 
     def largest(self) -> FloatArray:
         """Return the largest absolute entry of each moment; 1 for one that is zero throughout."""
+        low, high = self._range
+        size = np.maximum(np.abs(high), np.abs(low))
+        return np.where(size > 0, size, 1.0)
+
+    @cached_property
+    def _range(self) -> tuple[FloatArray, FloatArray]:
+        """The least and the largest entry of each moment."""
         if is_sparse(self.features):
             part = self.linear_part().tocsc()
-            high = np.ravel(part.max(axis=0).toarray()) + self.constant
-            low = np.ravel(part.min(axis=0).toarray()) + self.constant
-            size = np.maximum(np.abs(high), np.abs(low))
-        else:
-            size = np.zeros(self.n_moments)
-            for rows in self._chunks():
-                chunk = self.rows(rows)
-                np.maximum(size, np.maximum(chunk.max(axis=0), -chunk.min(axis=0)), out=size)
-        return np.where(size > 0, size, 1.0)
+            low, high = (np.ravel(extreme.toarray()) + self.constant for extreme in (part.min(axis=0), part.max(axis=0)))
+            return low, high
+        low, high = np.full(self.n_moments, np.inf), np.full(self.n_moments, -np.inf)
+        for rows in self._chunks():
+            chunk = self.rows(rows)
+            np.minimum(low, chunk.min(axis=0), out=low)
+            np.maximum(high, chunk.max(axis=0), out=high)
+        return low, high
 
     def columns(self, moments: IndexArray) -> FloatArray:
         """Return some columns of A, dense."""
@@ -242,6 +249,33 @@ class MomentBlock:
         """Return the size of what is subtracted in each moment: entries far below it are what rounding left over."""
         part = np.abs(self.origin) if self.transform is None else np.asarray(abs(self.transform).T @ np.abs(self.origin))
         return np.asarray(part + np.abs(self.shift), dtype=np.float64)
+
+    def cancelled(self) -> FloatArray:
+        """Return the size of what cancels in the scores of each moment: sparse features are centred after the product."""
+        return self.offset() if is_sparse(self.features) else np.zeros(self.n_moments)
+
+    def absolute(self, y: FloatArray) -> FloatArray:
+        """Return the size of what is added up in A y, one number per point."""
+        direction = np.abs(y) if self.transform is None else np.asarray(abs(self.transform) @ np.abs(y))
+        level = float(np.abs(self.shift) @ np.abs(y))
+        if is_sparse(self.features):
+            return np.asarray(abs(self.features) @ direction + np.abs(self.origin) @ direction + level, dtype=np.float64)
+        result = np.empty(self.n_points)
+        for rows in self._chunks():
+            result[rows] = np.abs(self.features[rows] - self.origin) @ direction + level
+        return result
+
+    def noise(self) -> NDArray[np.bool_]:
+        """Return which moments are rounding and nothing else: the same number everywhere, next to nothing beside the mean.
+
+        That is what a constant feature leaves whose mean was rounded. Rows of constraints mean what they say.
+        """
+        if self.widens is None:
+            return np.zeros(self.n_moments, dtype=bool)
+        low, high = self._range
+        ulp = float(np.finfo(self.features.dtype).eps) * self.offset()
+        same = (high - low <= ulp) & (np.maximum(np.abs(low), np.abs(high)) <= 8 * ulp)
+        return np.asarray(same & (self.lower <= 0) & (self.upper >= 0) & (ulp > 0))
 
     def scaled(self, factors: FloatArray) -> MomentBlock:
         """Multiply every moment, and its bounds, by a factor of its own."""
@@ -318,6 +352,11 @@ class MomentMatrix:
             if own.size:
                 parts.append(block.columns(own))
         return np.hstack(parts)
+
+    def absolute(self, y: FloatArray) -> FloatArray:
+        """Return the size of what is added up in A y, one number per point."""
+        parts = np.split(y, self._cuts)
+        return np.asarray(np.sum([b.absolute(part) for b, part in zip(self.blocks, parts, strict=True)], axis=0))
 
     def each(self, method: str, *arguments: Any) -> FloatArray:
         """Return what a method of the blocks gives, one after the other: one number per moment."""

@@ -65,6 +65,7 @@ class Problem:
         object.__setattr__(self, "caps", as_vector(self.caps, n_points, "caps"))
         if (self.caps < 0).any():
             raise DataError(f"caps must not be negative, but entry {int(np.argmax(self.caps < 0))} is {self.caps.min()}.")
+        _check_products(self.weights, self.caps)
         if self.labelled is not None:
             object.__setattr__(self, "labelled", as_indices(self.labelled, n_points, "labelled"))
         for block in blocks:
@@ -159,11 +160,11 @@ class Problem:
 
     @cached_property
     def noise(self) -> NDArray[np.bool_]:
-        """Which moments are rounding and nothing else: of a constant feature whose mean was rounded, say.
+        """Which moments are rounding and nothing else: those of constant features whose mean was rounded.
 
         Scaled up like the others, such a moment would be an equation that no set of points can meet. It asks for nothing.
         """
-        return self.scale <= 64 * np.finfo(np.float64).eps * self.A.each("offset")
+        return self.A.each("noise").astype(bool)
 
     def require_finite(self, per_moment: FloatArray) -> None:
         """Raise if a moment overflows."""
@@ -265,6 +266,16 @@ class Problem:
         names = self.names
         shown = ", ".join(names[:4]) + (", ..." if len(names) > 4 else "")
         return f"Problem({points}, {len(names)} moment{'s' if len(names) != 1 else ''}: {shown})"
+
+
+def _check_products(weights: FloatArray, caps: FloatArray) -> None:
+    """Refuse weights and caps whose products are beyond floats: no certificate could be computed from them."""
+    with np.errstate(over="ignore", under="ignore"):
+        full = np.abs(weights * caps)
+        lost = (weights != 0) & (caps != 0) & (full < 1e-280)
+        if lost.any() or not full.sum() < 1e300:
+            end = "vanish" if lost.any() else "overflow"
+            raise DataError(f"weights times caps {end}: the weight of a whole point must be a number. Choose other units.")
 
 
 def _as_bound(values: Any, length: int, argument: str) -> FloatArray:

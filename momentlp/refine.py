@@ -23,6 +23,7 @@ __all__ = ["refine"]
 LARGEST = 1500  # a least-squares step of this size takes about a second
 
 
+@np.errstate(over="ignore", invalid="ignore")  # multipliers may be anything; the certificate judges what comes of them
 def refine(problem: Problem, h: FloatArray, y: FloatArray, margin: float = 1e-9) -> tuple[FloatArray, FloatArray]:
     """Return the pair (h, y) after one polishing step, or as it was if that does not bring the certificate closer.
 
@@ -33,7 +34,7 @@ def refine(problem: Problem, h: FloatArray, y: FloatArray, margin: float = 1e-9)
     """
     between = np.flatnonzero((h > margin) & (h < problem.caps - margin))
     scale = problem.scale
-    at_bound = np.flatnonzero((np.abs(y) * scale > margin) | (problem.lower == problem.upper))
+    at_bound = np.flatnonzero(~problem.noise & ((np.abs(y) * scale > margin) | (problem.lower == problem.upper)))
     if not (0 < between.size <= LARGEST and 0 < at_bound.size <= LARGEST):
         return h, y
     system = problem.A.rows(between)[:, at_bound] / scale[at_bound]

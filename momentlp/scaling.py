@@ -40,6 +40,7 @@ class Units:
             return problem
         return problem.scaled(self.factors, weight=self.weight, cap=self.cap)
 
+    @np.errstate(over="ignore", invalid="ignore")
     def read(self, problem: Problem, answer: Answer) -> tuple[FloatArray, FloatArray]:
         """Undo the scaling, and project onto what is allowed: 0 <= h <= caps, no multiplier on an open side.
 

@@ -15,12 +15,12 @@ from momentlp.arrays import FloatArray
 from momentlp.backend import Answer, Backend, Capability, Options, Outcome, Progress, check_number
 from momentlp.certificate import Certificate, dual_bound
 from momentlp.errors import MomentLPError, OnlyLabelledWarning, OptionError, SolverError
-from momentlp.exact import prove
 from momentlp.infeasibility import elastic, proves_infeasible
 from momentlp.isolation import Isolated
 from momentlp.problem import Problem
-from momentlp.refine import refine
+from momentlp.refine import admissible, refine
 from momentlp.registry import available_version, get_backend, modeller
+from momentlp.rescue import rescue
 from momentlp.scaling import Units
 from momentlp.solution import Solution
 from momentlp.status import Status
@@ -29,7 +29,6 @@ __all__ = ["solve"]
 
 Pair = tuple[FloatArray, FloatArray]
 TIGHT = 1e-9  # the feasibility tolerance of a second try
-EXACT_ENTRIES, EXACT_MOMENTS, EXACT_PIVOTS = 20_000, 40, 300  # what exact arithmetic does in a few seconds
 
 
 def solve(
@@ -105,6 +104,8 @@ def solve(
         progress=_watched(progress),
         native=options or {},
     )
+    if not isinstance(repair, bool):
+        raise OptionError(f"repair must be True or False, not {repair!r}.")
     solver = _isolated(get_backend(backend), isolate, memory_limit)
     asked = replace(asked, native={**solver.native, **asked.native})
     for capability in sorted(asked.asked() - solver.capabilities, key=lambda capability: capability.value):
@@ -150,7 +151,7 @@ def _solve(problem: Problem, solver: Backend, options: Options, tol: float, repa
     status, message, pair, certificate = attempt.status, attempt.message, attempt.pair, attempt.certificate
     repairs = attempt.repairs
     if status is Status.INFEASIBLE:
-        status, message, pair = _prove_infeasible(problem, solver, options, tol, attempt, clock)
+        status, message, pair = _prove_infeasible(problem, solver, options, tol, attempt, clock, repair)
     if status is Status.FAILED and repair:
         exactly = _exactly(problem, options, tol, pair, clock)
         if exactly is not None:
@@ -309,9 +310,11 @@ def _shows_empty(problem: Problem, y: FloatArray, bound: float) -> bool:
     if not problem.zero_is_feasible or (full.size and full.min() <= 0):
         return False
     means = np.concatenate([np.full(block.n_moments, block.widens is not None) for block in problem.blocks])
-    from_means = not (np.abs(y[~means]) * problem.scale[~means] > 1e-12).any()
-    lightest = float(full.min()) if full.size and from_means else 0.0
-    return bound < max((1 - 1e-6) * lightest, 1e-9 * problem.point_weight)
+    largest = np.abs(problem.weights).max()
+    with np.errstate(over="ignore"):
+        from_means = not (np.abs(y[~means]) * problem.scale[~means] > 1e-12 * largest).any()
+    lightest = float(full.min()) if full.size else 0.0
+    return bound < (1 - 1e-6) * lightest if from_means else bound <= 1e-12 * lightest
 
 
 def _pulled_back(problem: Problem, h: FloatArray) -> FloatArray:
@@ -333,11 +336,11 @@ def _better_bound(problem: Problem, y: FloatArray, certificate: Certificate) -> 
 
 
 def _prove_infeasible(
-    problem: Problem, solver: Backend, options: Options, tol: float, attempt: _Attempt, clock: _Clock
+    problem: Problem, solver: Backend, options: Options, tol: float, attempt: _Attempt, clock: _Clock, repair: bool
 ) -> tuple[Status, str, Pair]:
     remaining = _remaining(options, clock)
     if remaining is not None:
-        relaxed = _attempt(elastic(problem), solver, remaining, tol, clock)
+        relaxed = _attempt(elastic(problem), solver, remaining, tol, clock, repair)
         h, y = relaxed.pair
         if proves_infeasible(problem, y, 1e-9):
             return Status.INFEASIBLE, attempt.message, (h[: problem.n_points], y)
@@ -347,24 +350,16 @@ def _prove_infeasible(
 
 
 def _exactly(problem: Problem, options: Options, tol: float, pair: Pair, clock: _Clock) -> tuple[Status, Pair] | None:
-    """Solve a small problem in exact arithmetic where floats proved nothing; None if that proves nothing either.
-
-    Rows whose entries span twenty decades, say, are beyond what any solver in floats can hold, but fractions hold them.
-    """
+    """Solve a small problem in exact arithmetic where floats proved nothing; None if that proves nothing either."""
     remaining = _remaining(options, clock)
-    if remaining is None or problem.n_points * problem.n_moments > EXACT_ENTRIES or problem.n_moments > EXACT_MOMENTS:
-        return None
-    proof = prove(problem, *pair, time_limit=remaining.time_limit, pivot_limit=EXACT_PIVOTS)
+    found = None if remaining is None else rescue(problem, *pair, remaining.time_limit)
     clock.lap("exact")
-    try:
-        h = np.array([float(value) for value in proof.membership]) if proof.membership else pair[0]
-        y = np.array([float(value) for value in proof.multipliers])
-    except OverflowError:
+    if found is None:
         return None
-    if proof.status is Status.INFEASIBLE:
+    status, h, y = found
+    y = admissible(problem, np.where(problem.noise, 0.0, y))
+    if status is Status.INFEASIBLE:
         return (Status.INFEASIBLE, (h, y)) if proves_infeasible(problem, y, 1e-9) else None
-    if proof.status is not Status.OPTIMAL:
-        return None
     certificate = Certificate.of(problem, h, y)
     if _shows_empty(problem, y, certificate.bound):
         return Status.EMPTY, (h, y)

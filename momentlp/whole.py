@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
+from decimal import Context, Decimal
 from fractions import Fraction
 from math import gcd, lcm
 from typing import Any
@@ -20,7 +21,7 @@ from momentlp.arrays import FloatArray, is_sparse
 from momentlp.moments import MomentBlock
 from momentlp.problem import Problem
 
-__all__ = ["Integers", "WholeProgram", "as_whole"]
+__all__ = ["Integers", "WholeProgram", "as_whole", "rounded", "shown"]
 
 Integers = NDArray[Any]  # of Python's own whole numbers, which have no largest
 
@@ -41,6 +42,8 @@ class WholeProgram:
         What one unit of each row stands for.
     weight_unit, cap_unit : Fraction
     names : tuple of str
+    open_below, open_above : array of bool, shape (m,)
+        Where a bound only stands in for an open side.
     """
 
     M: Integers
@@ -52,6 +55,8 @@ class WholeProgram:
     weight_unit: Fraction
     cap_unit: Fraction
     names: tuple[str, ...]
+    open_below: NDArray[np.bool_]
+    open_above: NDArray[np.bool_]
 
     @classmethod
     def of(cls, problem: Problem) -> WholeProgram:
@@ -75,7 +80,17 @@ class WholeProgram:
             upper[j] = int(np.maximum(M[j], 0) @ caps) + 1 if high is None else high // common
             units.append(common * _power(fine))
         return cls(
-            M, lower, upper, weights, caps, tuple(units), _power(weight_exponent), _power(cap_exponent), problem.names
+            M,
+            lower,
+            upper,
+            weights,
+            caps,
+            tuple(units),
+            _power(weight_exponent),
+            _power(cap_exponent),
+            problem.names,
+            np.isinf(problem.lower),
+            np.isinf(problem.upper),
         )
 
     @property
@@ -111,6 +126,18 @@ class WholeProgram:
         j = max(range(len(over)), key=over.__getitem__)
         return f"moment {self.names[j]!r} misses its bound by {shown(over[j])}" if over[j] > 0 else ""
 
+    def without_open_sides(self, y: Sequence[Fraction]) -> list[Fraction]:
+        """Set multipliers to zero that point at a side without a bound.
+
+        In a proof that no h is feasible they may rest on the bound that stands in for it. The proof is stronger without
+        them, because a moment never comes up to such a bound.
+        """
+        wrong = [
+            (v > 0 and above) or (v < 0 and below)
+            for v, below, above in zip(y, self.open_below, self.open_above, strict=True)
+        ]
+        return [Fraction(0) if open_side else value for value, open_side in zip(y, wrong, strict=True)]
+
     def multipliers(self, y: Sequence[Fraction]) -> tuple[Fraction, ...]:
         """Return multipliers in units of the problem."""
         return tuple(value * self.unit / unit for value, unit in zip(y, self.row_units, strict=True))
@@ -130,8 +157,14 @@ def as_whole(values: FloatArray) -> tuple[Integers, int]:
 
 def shown(value: Fraction) -> str:
     """Write a fraction for people: as it is where it is short, else rounded."""
-    text = str(value)
-    return text if len(text) <= 20 else f"{float(value):.12g}"
+    if value.numerator.bit_length() + value.denominator.bit_length() <= 64:
+        return str(value)
+    return f"{rounded(value).normalize():g}"
+
+
+def rounded(value: Fraction) -> Decimal:
+    """Return a fraction as a decimal of some digits, however large or small it is."""
+    return Context(prec=12).divide(Decimal(value.numerator), Decimal(value.denominator))
 
 
 def _moments(problem: Problem) -> Iterator[tuple[Integers, int]]:

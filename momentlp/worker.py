@@ -29,6 +29,7 @@ from momentlp.errors import MomentLPError, OptionError, SolverError
 __all__ = ["main", "receive", "send"]
 
 LENGTH = struct.Struct("<Q")
+OUT_OF_MEMORY = "stopped by memory_limit: the solver needs more memory"
 PR_SET_PDEATHSIG = 1  # of Linux: the signal to get when the parent dies
 
 
@@ -67,15 +68,18 @@ def main() -> NoReturn:
     orders, reports = _moved_aside(0, "rb"), _moved_aside(1, "wb")
     _die_with_parent()
     line = _Line(reports)
+    memory_limit: int | None = None
     try:
         parts, heard, memory_limit = receive(orders)
         backend, options = _unpacked("backend", parts), _unpacked("options", parts)
         type(backend).version()
+        all_there = threading.Event()
+        threading.Thread(target=_watch, args=(orders, all_there), daemon=True).start()  # while there is memory for a thread
         _limit_memory(memory_limit)
         line.send("done", "ready")
         started = time.monotonic()
         problem = receive(orders)
-        threading.Thread(target=_watch, args=(orders,), daemon=True).start()
+        all_there.set()
         line.forward_warnings()
         if options.time_limit is not None:
             options = replace(options, time_limit=max(1e-3, options.time_limit - (time.monotonic() - started)))
@@ -83,9 +87,12 @@ def main() -> NoReturn:
     except EOFError:
         pass  # the parent is gone
     except MemoryError:
-        line.send("done", Answer(Outcome.LIMIT, None, None, "stopped by memory_limit: the solver needs more memory"))
+        line.send("done", Answer(Outcome.LIMIT, None, None, OUT_OF_MEMORY))
     except Exception as error:  # noqa: BLE001  raised again in the parent
-        line.fail(error)
+        if memory_limit is not None and "can't start new thread" in str(error):
+            line.send("done", Answer(Outcome.LIMIT, None, None, OUT_OF_MEMORY))
+        else:
+            line.fail(error)
     except SystemExit as error:
         _leave(error.code if isinstance(error.code, int) else 1)
     _leave(0)
@@ -174,8 +181,9 @@ def _die_with_parent() -> None:
             ctypes.CDLL(None).prctl(PR_SET_PDEATHSIG, signal.SIGKILL)
 
 
-def _watch(orders: IO[bytes]) -> None:
+def _watch(orders: IO[bytes], all_there: threading.Event) -> None:
     """Wait for the end of the orders, which comes when the parent is gone, and end with whatever the solver started."""
+    all_there.wait()
     orders.read(1)
     if hasattr(os, "killpg"):
         os.killpg(os.getpgrp(), signal.SIGKILL)
@@ -189,7 +197,9 @@ def _limit_memory(memory_limit: int | None) -> None:
     import resource
 
     used = int(Path("/proc/self/statm").read_text().split()[0]) * resource.getpagesize()
-    resource.setrlimit(resource.RLIMIT_AS, (used + memory_limit, resource.getrlimit(resource.RLIMIT_AS)[1]))
+    resource.setrlimit(
+        resource.RLIMIT_AS, (min(used + memory_limit, sys.maxsize), resource.getrlimit(resource.RLIMIT_AS)[1])
+    )
 
 
 def _flush() -> None:

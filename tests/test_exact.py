@@ -9,8 +9,9 @@ import pytest
 import scipy.sparse as sp
 
 import momentlp as mlp
+from momentlp.certificate import farkas_value
 from momentlp.exact import prove
-from momentlp.whole import WholeProgram, as_whole
+from momentlp.whole import WholeProgram, as_whole, shown
 
 
 def whole_problem(random: np.random.Generator, most: int = 40) -> mlp.Problem:
@@ -166,3 +167,19 @@ def test_whole_numbers_are_the_floats_they_came_from() -> None:
 def test_caps_of_zero_and_no_points_between() -> None:
     problem = mlp.Problem.from_arrays([[1.0], [-1.0], [1.0]], 0.0, 0.0, caps=[0.0, 1.0, 1.0])
     assert mlp.solve(problem).certificate.exact().optimum == 2
+
+
+def test_an_infeasible_problem_is_proved_by_bounds_it_has() -> None:
+    """The bounds that stand in for open sides must not be part of the proof."""
+    problem = mlp.Problem.from_arrays([[1.0, -3.0]], [-np.inf, -1.0], [-3.0, np.inf])
+    proof = prove(problem, np.array([0.5]), np.zeros(2))
+    assert proof.status is mlp.Status.INFEASIBLE
+    assert farkas_value(problem, np.array([float(value) for value in proof.multipliers])) < 0
+
+
+def test_numbers_beyond_floats_can_be_shown() -> None:
+    problem = mlp.Problem.from_arrays([[-1.0], [1.0], [3.0]], 0.0, 0.0, weights=1e299)
+    proof = mlp.Certificate.of(problem, [0.0, 0.0, 0.0], [0.0]).exact()
+    assert "another set is heavier by" in repr(proof)
+    assert shown(Fraction(1, 10**5000)) == "1e-5000"
+    assert shown(Fraction(10**5000)) == "1e+5000"

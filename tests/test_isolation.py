@@ -109,8 +109,8 @@ def test_memory_is_limited() -> None:
 
 @LINUX
 def test_the_problem_itself_counts() -> None:
-    large = mlp.Problem.from_arrays(np.ones((10**6, 4)), 0.0, 1.0)
-    solution = mlp.solve(large, Misbehaving(how="give_text"), isolate=True, memory_limit=2 * 10**7)
+    large = mlp.Problem.from_arrays(np.ones((10**6, 12)), 0.0, 1.0)
+    solution = mlp.solve(large, Misbehaving(how="give_text"), isolate=True, memory_limit=7 * 10**7)
     assert solution.status is mlp.Status.LIMIT
     assert "memory_limit" in solution.message
 

@@ -390,3 +390,8 @@ def test_a_summary_is_plain() -> None:
     assert summary["status"] == "optimal"
     assert summary["objective"] == pytest.approx(SIZE)
     assert all(isinstance(value, (str, int, float, bool)) for value in summary.values())
+
+
+def test_repair_is_true_or_false() -> None:
+    with pytest.raises(mlp.OptionError, match="repair must be True or False"):
+        mlp.solve(PROBLEM, repair="no")

@@ -53,7 +53,8 @@ class Truth:
                 return f"{objective:.9g} is not the optimum {self.optimum:.9g}"
         if status is mlp.Status.INFEASIBLE and self.optimum is not None:
             return "there is a feasible set"
-        if status is mlp.Status.EMPTY and (self.optimum is None or self.optimum >= unit):
+        lightest = float((self.problem.weights * self.problem.caps)[self.problem.caps > 0].min(initial=np.inf))
+        if status is mlp.Status.EMPTY and (self.optimum is None or self.optimum >= lightest):
             return f"a set of weight {self.optimum} has this mean"
         return ""
 

@@ -48,6 +48,9 @@ class Faulty(Backend):
         """Return a version, as every backend does."""
         return "0"
 
+    def __repr__(self) -> str:
+        return f"Faulty({self.fault!r}, {self.inner!r})"
+
     def run(self, problem: Problem, options: Options) -> Answer:
         """Solve, then spoil."""
         solver = get_backend(self.inner)
@@ -95,6 +98,7 @@ FAULTS: dict[str, Callable[[Answer, Problem], Any]] = {
     "memberships are texts": _claiming(membership=lambda a, p: ["in"] * p.n_points),
     "no memberships": _claiming(membership=lambda a, p: None),
     "multipliers are noise": _claiming(multipliers=lambda a, p: 1e3 * _noise(p.n_moments)),
+    "multipliers are huge": _claiming(multipliers=lambda a, p: np.full(p.n_moments, 1.7e308)),
     "multipliers are zero": _claiming(multipliers=lambda a, p: np.zeros(p.n_moments)),
     "multipliers with the other sign": _claiming(multipliers=lambda a, p: -a.multipliers),
     "multipliers are NaN": _claiming(multipliers=lambda a, p: np.full(p.n_moments, np.nan)),
