@@ -608,3 +608,11 @@ def test_a_spec_cannot_name_a_folder_of_pickles() -> None:
     table = {"name": "FeatureAgglomeration", "parameters": {"memory": "cache"}}
     with pytest.raises(mlp.SpecError, match="memory"):
         mlp.Spec.from_json(json.dumps({"features": {"kind": "transformer", "transformer": table}}))
+
+
+@pytest.mark.parametrize("value", [".nan", ".inf", "-.inf"])
+def test_a_parameter_that_json_cannot_hold_is_refused(value: str) -> None:
+    """It would come back as nothing at all, which is another transformer."""
+    text = f"features: {{kind: transformer, transformer: {{name: PCA, parameters: {{n_components: {value}}}}}}}"
+    with pytest.raises(mlp.SpecError, match="n_components of PCA is"):
+        mlp.Spec.from_yaml(text)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 import numpy as np
@@ -35,7 +36,7 @@ def _to_table(transformer: Any) -> dict[str, Any]:
         raise ValueError(f"{cls.__name__} is not one of scikit-learn's own transformers, so it cannot be written to a file.")
     changed = _set_parameters(transformer)
     for name, value in changed.items():
-        if not all(isinstance(entry, PLAIN) for entry in (value if isinstance(value, (list, tuple)) else [value])):
+        if not all(_plain(entry) for entry in (value if isinstance(value, (list, tuple)) else [value])):
             raise ValueError(f"parameter {name} of {cls.__name__} is not a plain value, so it cannot be written to a file.")
     return {"name": cls.__name__, "parameters": {k: list(v) if isinstance(v, tuple) else v for k, v in changed.items()}}
 
@@ -55,12 +56,20 @@ def _from_table(value: Any) -> Any:
         raise ValueError(f"{name!r} is not the name of one of scikit-learn's own transformers.")
     if not isinstance(parameters, dict):
         raise ValueError(f"parameters of {name} must be a table.")  # noqa: TRY004  pydantic collects ValueErrors
+    for key, entry in parameters.items():
+        if isinstance(entry, float) and not math.isfinite(entry):
+            raise ValueError(f"parameter {key} of {name} is {entry}, which a file cannot hold.")
     if parameters.get("memory") is not None:
         raise ValueError(f"parameter memory of {name} names a folder of pickles, which a file may not: leave it out.")
     try:
         return own[name](**{key: tuple(entry) if isinstance(entry, list) else entry for key, entry in parameters.items()})
     except TypeError as error:
         raise ValueError(f"{name} does not take these parameters: {error}.") from None
+
+
+def _plain(value: Any) -> bool:
+    """Whether JSON can hold a value; it knows neither NaN nor infinity."""
+    return isinstance(value, PLAIN) and not (isinstance(value, float) and not math.isfinite(value))
 
 
 def _set_parameters(transformer: Any) -> dict[str, Any]:
