@@ -18,7 +18,8 @@ from momentlp.layout import aligned
 from momentlp.testing import half_space
 
 CHILD = """
-import sys, time
+import signal, sys, time
+signal.signal(signal.SIGINT, signal.default_int_handler)
 import numpy as np, momentlp as mlp
 points, moments, backend, isolate = int(sys.argv[1]), int(sys.argv[2]), sys.argv[3], sys.argv[4] == "True"
 X = np.random.default_rng(0).normal(size=(points, moments))

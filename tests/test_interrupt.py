@@ -9,6 +9,7 @@ import sys
 import textwrap
 import threading
 import time
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -20,7 +21,8 @@ pytestmark = pytest.mark.skipif(os.name != "posix", reason="sends SIGINT")
 SECONDS = 3.0  # one is promised; a busy machine gets some more
 
 SCRIPT = """
-    import os, threading, time
+    import os, signal, threading, time
+    signal.signal(signal.SIGINT, signal.default_int_handler)  # which a process in the background does not have
     import numpy as np, momentlp as mlp
     from misbehaving import Misbehaving
 
@@ -122,6 +124,14 @@ def test_work_aside_returns_and_raises_what_the_work_does() -> None:
     assert run_aside(lambda: [1, 2], stop=fail) == [1, 2]
     with pytest.raises(KeyError, match="mine"):
         run_aside(fail, stop=lambda: None)
+
+
+@pytest.fixture(autouse=True)
+def _listening() -> Iterator[None]:
+    """Listen to SIGINT, which a process that was started in the background does not."""
+    before = signal.signal(signal.SIGINT, signal.default_int_handler)
+    yield
+    signal.signal(signal.SIGINT, before)
 
 
 def _interrupt_soon(seconds: float) -> None:

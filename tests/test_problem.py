@@ -275,3 +275,19 @@ def test_bad_matrices_are_named(change: dict[str, object], words: str) -> None:
     arguments = {"A": np.ones((3, 2)), "lower": 0.0, "upper": 0.0} | change
     with pytest.raises(mlp.DataError, match=words):
         mlp.Problem.from_arrays(**arguments)
+
+
+def test_an_outlier_in_a_unit_of_its_own_is_the_same_program() -> None:
+    program = mlp.Problem.from_arrays(
+        [[1.0], [1e6], [-2.0]], -1.0, 3.0, weights=[1.0, 2.0, 3.0], caps=[1.0, 3.0, 2.0]
+    ).linear_program()
+    scaled = program.equilibrated()
+    assert scaled.unit is not None
+    assert scaled.unit[1] < 1e-5
+    assert np.abs(scaled.matrix.data).max() <= 2
+    h = np.array([0.5, 2.0, 1.0])
+    x = h / scaled.unit
+    assert np.array_equal(scaled.memberships(x), h)
+    assert np.array_equal(scaled.col_upper * scaled.unit, program.col_upper)
+    assert scaled.matrix @ x == pytest.approx(program.matrix @ h)
+    assert scaled.cost @ x == pytest.approx(program.cost @ h)
