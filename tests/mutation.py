@@ -70,7 +70,7 @@ MUTANTS = (
     Mutant("bounds stay behind when caps are scaled", "momentlp/problem.py", "lower=changed.lower / cap, upper=changed.upper / cap", "lower=changed.lower, upper=changed.upper"),
     Mutant("polishing goes the wrong way", "momentlp/refine.py", "h[between] + step_h", "h[between] - step_h"),
     Mutant("infeasible without proof", "momentlp/infeasibility.py", "return farkas_value(problem, y) < -tol * unit", "return True"),
-    Mutant("a small share is called empty", "momentlp/solve.py", "if full.size and from_means else 0.0", "if full.size else 0.0"),
+    Mutant("a small share is called empty", "momentlp/solve.py", "* lightest if from_means else bound <= 1e-12 * lightest", "* lightest"),
     Mutant("a limit is called optimal", "momentlp/solve.py", "return Status.LIMIT, answer.message", "return Status.OPTIMAL, answer.message"),
     Mutant("a point that is not feasible is handed out at a limit", "momentlp/solve.py", "return h * float(room.min())", "return h"),
     Mutant("weights of labelled points are forgotten", "momentlp/spec.py", "features.T @ weights / weights.sum()", "features.T @ (0 * weights + 1) / weights.size"),
