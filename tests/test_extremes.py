@@ -119,6 +119,8 @@ def test_small_differences_of_large_numbers_are_no_rounding(backend: str) -> Non
     X = 1e15 + np.array([[0.0], [1.0], [2.0], [9.0]])
     assert mlp.solve(mlp.Spec().compile(X, mean=[1e15 + 1]), backend).objective == pytest.approx(3.0)
     assert mlp.solve(mlp.Spec().compile(X, mean=[1e15 - 3]), backend).status is mlp.Status.EMPTY
+    few_units_apart = 1e15 + np.array([[0.0], [0.5], [1.0], [1.5]])  # in the last place
+    assert mlp.solve(mlp.Spec().compile(few_units_apart, mean=[1e15 + 0.5]), backend).objective == pytest.approx(3.0)
     burst = 1.7e9 + np.arange(0, 2e-5, 2.4e-7)[:, None]
     assert mlp.solve(mlp.Spec().compile(burst, labelled=range(5)), backend).objective == pytest.approx(5.0)
 
