@@ -72,7 +72,7 @@ class ExactProof:
         return None if self.optimum is None else self.objective - self.optimum
 
     def __repr__(self) -> str:
-        value = "" if self.off is None or self.optimum is None else f", {shown(self.optimum)}, off={rounded(self.off):.1e}"
+        value = "" if self.off is None or self.optimum is None else f", {shown(self.optimum)}, off={_brief(self.off)}"
         verdict = "confirmed" if self.confirmed else f"not confirmed: {self.reason}"
         return f"ExactProof({self.status.name}{value}, {verdict})"
 
@@ -144,6 +144,13 @@ def _vertex(problem: Problem, h: FloatArray, y: FloatArray) -> Vertex:
         held=np.flatnonzero(held).tolist(),
         touched=np.flatnonzero(touched).tolist(),
     )
+
+
+def _brief(value: Fraction) -> str:
+    try:
+        return f"{float(value):.1e}"
+    except OverflowError:
+        return f"{rounded(value):.1e}"
 
 
 def _apart(program: WholeProgram, floats: list[Fraction], exact: list[Fraction]) -> str:
