@@ -47,6 +47,7 @@ class Capability(Enum):
     THREADS = "threads"
     LOG = "log"
     PROGRESS = "progress"
+    START = "start"
 
 
 @dataclass(frozen=True)
@@ -76,6 +77,9 @@ class Options:
         Takes the solver's own log instead, a line or part of one at a time.
     progress : callable, optional
         Takes a :class:`Progress` now and then; may be called from another thread.
+    start : pair of arrays, optional
+        (h, y) from which to start: the answer to a problem nearby, or a guess. Memberships at 0 or their cap and multipliers
+        at 0 are taken for what they are; the others make up the first basis.
     native : mapping
         Options in the solver's own words.
     """
@@ -87,6 +91,7 @@ class Options:
     verbose: bool = False
     log: Callable[[str], Any] | None = None
     progress: Callable[[Progress], Any] | None = None
+    start: tuple[FloatArray, FloatArray] | None = None
     native: Mapping[str, Any] = field(default_factory=dict)
 
     def __post_init__(self) -> None:

@@ -10,7 +10,7 @@ from typing import Any
 from momentlp.backend import Backend
 from momentlp.errors import BackendNotFoundError, BackendUnavailableError, SolverError
 
-__all__ = ["BackendInfo", "available_version", "backends", "find_backend", "get_backend", "modeller"]
+__all__ = ["AUTO", "BackendInfo", "available_version", "backends", "find_backend", "get_backend", "modeller"]
 
 GROUP = "momentlp.backends"
 AUTO = "auto"
@@ -43,8 +43,9 @@ def backends() -> list[BackendInfo]:
 def get_backend(backend: str | Backend) -> Backend:
     """Return a backend that is ready to run.
 
-    ``"auto"`` is HiGHS, always: it is fast on every size this package handles and a required dependency, so the choice
-    depends neither on what else is installed nor on the order of installation. There is no fallback to another solver.
+    ``"auto"``, where no problem is at hand to choose by (:func:`momentlp.choice.choose`), is HiGHS: a required dependency, so
+    the choice depends neither on what else is installed nor on the order of installation. There is no fallback to another
+    solver.
 
     Raises
     ------

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
 
 from momentlp.arrays import FloatArray
-from momentlp.backend import Answer
+from momentlp.backend import Answer, Options
 from momentlp.problem import Problem
 from momentlp.refine import admissible
 
@@ -39,6 +39,13 @@ class Units:
         if (self.factors == 1.0).all() and self.weight == self.cap == 1.0:
             return problem
         return problem.scaled(self.factors, weight=self.weight, cap=self.cap)
+
+    def started(self, options: Options) -> Options:
+        """Return the options with the start, if there is one, in these units."""
+        if options.start is None:
+            return options
+        h, y = options.start
+        return replace(options, start=(h / self.cap, y / (self.factors * self.weight)))
 
     @np.errstate(over="ignore", invalid="ignore")
     def read(self, problem: Problem, answer: Answer) -> tuple[FloatArray, FloatArray]:

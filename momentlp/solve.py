@@ -14,15 +14,17 @@ import numpy as np
 from momentlp.arrays import FloatArray
 from momentlp.backend import Answer, Backend, Capability, Options, Outcome, Progress, check_number
 from momentlp.certificate import Certificate, dual_bound
+from momentlp.choice import choose
 from momentlp.errors import MomentLPError, OnlyLabelledWarning, OptionError, SolverError
 from momentlp.infeasibility import elastic, proves_infeasible
 from momentlp.isolation import Isolated
 from momentlp.problem import Problem
 from momentlp.refine import admissible, refine
-from momentlp.registry import available_version, get_backend, modeller
+from momentlp.registry import AUTO, available_version, get_backend, modeller
 from momentlp.rescue import rescue
 from momentlp.scaling import Units
 from momentlp.solution import Solution
+from momentlp.start import nearby
 from momentlp.status import Status
 
 __all__ = ["solve"]
@@ -44,6 +46,7 @@ def solve(
     log: Callable[[str], Any] | TextIOBase | None = None,
     progress: Callable[[Progress], Any] | None = None,
     options: Mapping[str, Any] | None = None,
+    start: Solution | Pair | None = None,
     repair: bool = True,
     isolate: bool = False,
     memory_limit: int | None = None,
@@ -59,7 +62,8 @@ def solve(
         A model, such as one from ``problem.to_pyomo()`` with a constraint added, is taken back to matrix form; the
         values found are loaded into its variables.
     backend : str or Backend
-        A name (see :func:`momentlp.backends`), an instance, or ``"auto"``, which is ``"highs"``.
+        A name (see :func:`momentlp.backends`), an instance, or ``"auto"``: ``"sifting"`` for many points and few moments,
+        ``"highs"`` otherwise (:func:`momentlp.choice.choose`).
     tol : float
         The certificate must hold within this for the answer to be OPTIMAL.
     time_limit, iteration_limit, feasibility_tolerance, threads, verbose, log, progress
@@ -67,6 +71,10 @@ def solve(
         an error; what your own function raises stops the solver and reaches you as it is.
     options : mapping, optional
         Options in the solver's own words, over those of the backend instance.
+    start : Solution or pair of arrays, optional
+        The answer to a problem nearby, from which to start: another tolerance, another sample mean, more points or fewer,
+        other weights. Moments are told by their names; points are the same if there are as many, and placed by their scores
+        if not. Or (h, y) themselves. It changes how long the answer takes, not what it is.
     repair : bool
         Where the solver's answer does not prove itself: polish it, ask again with a tighter tolerance and in other units,
         solve small problems in exact arithmetic; ``solution.repairs`` tells. False takes the first answer as it is.
@@ -106,18 +114,20 @@ def solve(
     )
     if not isinstance(repair, bool):
         raise OptionError(f"repair must be True or False, not {repair!r}.")
-    solver = _isolated(get_backend(backend), isolate, memory_limit)
+    model = None if isinstance(problem, Problem) else problem
+    if model is not None:
+        problem = Problem.from_pyomo(model)
+    asked = replace(asked, start=None if start is None else nearby(problem, start))
+    chosen = choose(problem) if isinstance(backend, str) and backend == AUTO else backend
+    solver = _isolated(get_backend(chosen), isolate, memory_limit)
     asked = replace(asked, native={**solver.native, **asked.native})
     for capability in sorted(asked.asked() - solver.capabilities, key=lambda capability: capability.value):
         raise OptionError(
             f"backend {solver.name!r} cannot honour {capability.value}: leave it out, or choose a backend that lists it "
             "in momentlp.backends()."
         )
-    if isinstance(problem, Problem):
-        return _solve(problem, solver, asked, tol, repair)
-    model = problem
-    solution = _solve(Problem.from_pyomo(model), solver, asked, tol, repair)
-    if solution.status not in (Status.INFEASIBLE, Status.FAILED):
+    solution = _solve(problem, solver, asked, tol, repair)
+    if model is not None and solution.status not in (Status.INFEASIBLE, Status.FAILED):
         modeller().load_values(model, solution)
     return solution
 
@@ -193,13 +203,13 @@ def _attempt(
     units = Units.of(problem, problem.scale)
     scaled = units.apply(problem)
     clock.lap("scale")
-    answer = _run(solver, scaled, options)
+    answer = _run(solver, scaled, units.started(options))
     clock.lap("run")
     pair, certificate, repairs = _certified(problem, units.read(problem, answer), answer, tol, repair)
     tighter = _tighter(problem, solver, options, answer, clock) if repair else None
     if tighter is not None and not certificate.holds(tol) and not _shows_empty(problem, pair[1], certificate.bound):
         units = Units.of(problem, problem.A.each("typical"))
-        again = _run(solver, units.apply(problem), tighter)
+        again = _run(solver, units.apply(problem), units.started(tighter))
         clock.lap("run")
         other = _certified(problem, units.read(problem, again), again, tol)
         if other[1].error < certificate.error:
@@ -340,7 +350,7 @@ def _prove_infeasible(
 ) -> tuple[Status, str, Pair]:
     remaining = _remaining(options, clock)
     if remaining is not None:
-        relaxed = _attempt(elastic(problem), solver, remaining, tol, clock, repair)
+        relaxed = _attempt(elastic(problem), solver, replace(remaining, start=None), tol, clock, repair)
         h, y = relaxed.pair
         if proves_infeasible(problem, y, 1e-9):
             return Status.INFEASIBLE, attempt.message, (h[: problem.n_points], y)

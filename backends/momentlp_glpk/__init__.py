@@ -89,7 +89,7 @@ class Glpk(Backend):
     engine: ClassVar[str] = "GLPK"
     package: ClassVar[str] = "swiglpk"
     extra: ClassVar[str | None] = "glpk"
-    capabilities: ClassVar[frozenset[Capability]] = frozenset(Capability) - {Capability.THREADS}
+    capabilities: ClassVar[frozenset[Capability]] = frozenset(Capability) - {Capability.THREADS, Capability.START}
 
     @classmethod
     def version(cls) -> str:

@@ -13,6 +13,7 @@ from typing import Any, ClassVar
 
 import numpy as np
 
+from momentlp.arrays import FloatArray
 from momentlp.aside import import_aside
 from momentlp.backend import Answer, Backend, Capability, Options, Outcome
 from momentlp.errors import OptionError, SolverError
@@ -40,6 +41,7 @@ COMMON = {
     "threads": ("threads",),
 }
 
+NEAR = 1e-9  # this close to a bound, relative to its cap, a membership starts there
 DENSE = 0.5  # share of entries that are not zero from which presolve is switched off
 
 
@@ -65,6 +67,8 @@ class Highs(Backend):
         program = problem.linear_program().equilibrated()
         _configure(highs, program, options)
         _pass(highs, program)
+        if options.start is not None:
+            _start(highs, program, *options.start)
         program = replace(program, matrix=None, cost=program.cost[:0])  # HiGHS holds a copy of its own
         run_interruptibly(highs, options)
         return _read(highs, program)
@@ -131,6 +135,28 @@ def _pass(highs: Any, program: LinearProgram) -> None:
     # A warning says that entries below small_matrix_value were dropped: the certificate will tell whether that matters.
     if status == highspy.HighsStatus.kError:
         raise SolverError("highs refused the model. Save it with problem.save(path) and report it.")
+
+
+def _start(highs: Any, program: LinearProgram, h: FloatArray, y: FloatArray) -> None:
+    """Begin from the basis that (h, y) suggests: what is between its bounds is in it.
+
+    HiGHS completes a basis that has too few members and mends one that is singular, so a guess does no harm.
+    """
+    import highspy
+
+    at = highspy.HighsBasisStatus
+    statuses = np.array([at.kLower, at.kBasic, at.kUpper], dtype=object)
+    unit = 1.0 if program.unit is None else program.unit[: program.n_points]
+    caps = program.col_upper[: program.n_points] * unit
+    columns = np.where(h <= NEAR * caps, 0, np.where(h >= (1 - NEAR) * caps, 2, 1))
+    extra_columns, extra_rows = program.col_lower.size - h.size, program.row_lower.size - y.size  # the size n and its row
+    rows = np.where(y == 0, 1, np.where(y > 0, 2, 0))
+    basis = highspy.HighsBasis()
+    basis.col_status = [*statuses[columns], *[at.kBasic] * extra_columns]
+    basis.row_status = [*statuses[rows], *[at.kLower] * extra_rows]
+    basis.valid = basis.alien = True
+    if highs.setBasis(basis) == highspy.HighsStatus.kError:
+        raise SolverError("highs refused the start. Save the problem with problem.save(path) and report it.")
 
 
 def _read(highs: Any, program: LinearProgram) -> Answer:

@@ -1,0 +1,29 @@
+"""Which backend ``"auto"`` stands for."""
+
+from __future__ import annotations
+
+from momentlp.arrays import is_sparse
+from momentlp.problem import Problem
+
+__all__ = ["choose"]
+
+POINTS = 1500  # below this many, HiGHS on the whole is as fast (benchmarks/choice.py)
+PER_MOMENT = 4  # fewer points per moment leave little to sift
+MOMENTS = 1500  # above this many, the matrices of the interior-point method are too large
+
+
+def choose(problem: Problem) -> str:
+    """Return the name of the backend for a problem, from its shape alone.
+
+    ``"sifting"`` where the features are dense (or larger than memory) and the points many against the moments; ``"highs"``
+    everywhere else. Both are always installed, so the choice does not depend on what else is.
+
+    Examples
+    --------
+    >>> choose(Problem.from_arrays([[-1.0], [1.0]], lower=0.0, upper=0.0))
+    'highs'
+    """
+    n, m = problem.n_points, problem.n_moments
+    if any(is_sparse(block.features) for block in problem.blocks if block.widens is not None):
+        return "highs"
+    return "sifting" if n >= max(POINTS, PER_MOMENT * m) and m <= MOMENTS else "highs"
