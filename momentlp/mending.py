@@ -1,0 +1,83 @@
+"""The least change of memberships that brings a moment back to its bound, for points that are read in chunks.
+
+To mend a row, the points with the largest entries change first. One point may do it alone; a pass over the points finds the
+one with the largest entry among those that can. Where it takes many, a second pass adds up room and effect of the points by
+the size of their entries, in bins a sixty-fourth of an octave wide: the least change is then known to one per cent. (It is
+more than one whole point then, far from what any certificate lets pass, and no sort of all points is needed.)
+"""
+
+from __future__ import annotations
+
+from functools import partial
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from momentlp.arrays import FloatArray, IndexArray
+from momentlp.moments import MomentMatrix
+
+if TYPE_CHECKING:
+    from momentlp.problem import Problem
+
+__all__ = ["least_change_in_chunks", "ways_to_mend"]
+
+PER_OCTAVE, OCTAVES = 64, 128  # entries 2**128 times smaller than the largest of their row mend nothing
+
+
+def ways_to_mend(
+    A: MomentMatrix, rows: IndexArray, sides: FloatArray, h: FloatArray, caps: FloatArray
+) -> tuple[FloatArray, FloatArray]:
+    """Return for each point and row by how much a unit of its membership moves the row, and how many units there are.
+
+    ``sides`` is 1 for a row that has to come down and -1 for one that has to come up.
+    """
+    down = A.columns(rows) * sides
+    return np.abs(down), np.where(down > 0, h[:, None], (caps - h)[:, None])
+
+
+def least_change_in_chunks(
+    problem: Problem, h: FloatArray, rows: IndexArray, sides: FloatArray, excess: FloatArray
+) -> float:
+    """Return the largest of the least changes that mend some rows, each of which is beyond its bound by ``excess``."""
+    found = problem.A.scan(partial(_strongest, rows, sides, excess), h, problem.caps)
+    alone, strongest = (np.max(sizes, axis=0) for sizes in zip(*found, strict=True))
+    worst = float(np.max(excess / np.where(alone > 0, alone, 1.0), where=alone > 0, initial=0.0))
+    rest = alone == 0
+    if not rest.any():
+        return worst
+    if not (strongest[rest] > 0).all():
+        return float("inf")
+    binned = problem.A.scan(partial(_binned, rows[rest], sides[rest], strongest[rest]), h, problem.caps)
+    room, effect = (np.sum(sums, axis=0) for sums in zip(*binned, strict=True))
+    return max(worst, *map(_least, room, effect, excess[rest]))
+
+
+def _strongest(
+    rows: IndexArray, sides: FloatArray, excess: FloatArray, A: MomentMatrix, h: FloatArray, caps: FloatArray
+) -> tuple[FloatArray, FloatArray]:
+    """Return the largest entry of each row among the points that can mend it alone, and among all that have room."""
+    entries, room = ways_to_mend(A, rows, sides, h, caps)
+    alone = np.max(entries, axis=0, where=entries * room >= excess, initial=0.0)
+    return alone, np.max(entries, axis=0, where=room > 0, initial=0.0)
+
+
+def _binned(
+    rows: IndexArray, sides: FloatArray, strongest: FloatArray, A: MomentMatrix, h: FloatArray, caps: FloatArray
+) -> tuple[FloatArray, FloatArray]:
+    """Return the room and the effect of all points by the size of their entries, the largest first; shape (rows, bins)."""
+    entries, room = ways_to_mend(A, rows, sides, h, caps)
+    bins = PER_OCTAVE * OCTAVES
+    with np.errstate(divide="ignore"):
+        place = np.minimum(PER_OCTAVE * np.log2(strongest / entries), bins - 1).astype(np.intp).clip(0)
+    rooms = [np.bincount(place[:, k], room[:, k], bins) for k in range(rows.size)]
+    effects = [np.bincount(place[:, k], entries[:, k] * room[:, k], bins) for k in range(rows.size)]
+    return np.array(rooms), np.array(effects)
+
+
+def _least(room: FloatArray, effect: FloatArray, excess: float) -> float:
+    gained = np.cumsum(effect)
+    last = int(np.searchsorted(gained, excess))
+    if last == gained.size:
+        return float("inf")
+    before = float(gained[last - 1]) if last else 0.0
+    return float(room[:last].sum() + (excess - before) * room[last] / effect[last])
