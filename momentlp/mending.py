@@ -2,12 +2,13 @@
 
 To mend a row, the points with the largest entries change first. One point may do it alone; a pass over the points finds the
 one with the largest entry among those that can. Where it takes many, a second pass adds up room and effect of the points by
-the size of their entries, in bins a sixty-fourth of an octave wide: the least change is then known to one per cent. (It is
-more than one whole point then, far from what any certificate lets pass, and no sort of all points is needed.)
+the size of their entries, in narrow bins: the least change is then known to one per cent. (It is more than one whole point
+then, far from what any certificate lets pass, and no sort of all points is needed.)
 """
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from functools import partial
 from typing import TYPE_CHECKING
 
@@ -21,7 +22,9 @@ if TYPE_CHECKING:
 
 __all__ = ["least_change_in_chunks", "ways_to_mend"]
 
-PER_OCTAVE, OCTAVES = 64, 128  # entries 2**128 times smaller than the largest of their row mend nothing
+SHIFT = 45  # which leaves 7 bits of the fraction of a float: bins less than one per cent wide
+BINS = 64 << 7  # entries 2**64 times smaller than the largest of their row mend nothing
+STRETCH_ENTRIES = 1 << 18
 
 
 def ways_to_mend(
@@ -52,26 +55,42 @@ def least_change_in_chunks(
     return max(worst, *map(_least, room, effect, excess[rest]))
 
 
+def _stretches(
+    A: MomentMatrix, rows: IndexArray, sides: FloatArray, h: FloatArray, caps: FloatArray
+) -> Iterator[tuple[FloatArray, FloatArray]]:
+    """Yield the ways to mend of a few points at a time: all of a chunk would take many times its memory."""
+    step = max(1, STRETCH_ENTRIES // A.shape[1])
+    for start in range(0, A.shape[0], step):
+        points = slice(start, start + step)
+        yield ways_to_mend(A.part(points), rows, sides, h[points], caps[points])
+
+
 def _strongest(
     rows: IndexArray, sides: FloatArray, excess: FloatArray, A: MomentMatrix, h: FloatArray, caps: FloatArray
 ) -> tuple[FloatArray, FloatArray]:
     """Return the largest entry of each row among the points that can mend it alone, and among all that have room."""
-    entries, room = ways_to_mend(A, rows, sides, h, caps)
-    alone = np.max(entries, axis=0, where=entries * room >= excess, initial=0.0)
-    return alone, np.max(entries, axis=0, where=room > 0, initial=0.0)
+    alone, strongest = np.zeros(rows.size), np.zeros(rows.size)
+    for entries, room in _stretches(A, rows, sides, h, caps):
+        np.maximum(alone, np.max(entries, axis=0, where=entries * room >= excess, initial=0.0), out=alone)
+        np.maximum(strongest, np.max(entries, axis=0, where=room > 0, initial=0.0), out=strongest)
+    return alone, strongest
 
 
 def _binned(
     rows: IndexArray, sides: FloatArray, strongest: FloatArray, A: MomentMatrix, h: FloatArray, caps: FloatArray
 ) -> tuple[FloatArray, FloatArray]:
-    """Return the room and the effect of all points by the size of their entries, the largest first; shape (rows, bins)."""
-    entries, room = ways_to_mend(A, rows, sides, h, caps)
-    bins = PER_OCTAVE * OCTAVES
-    with np.errstate(divide="ignore"):
-        place = np.minimum(PER_OCTAVE * np.log2(strongest / entries), bins - 1).astype(np.intp).clip(0)
-    rooms = [np.bincount(place[:, k], room[:, k], bins) for k in range(rows.size)]
-    effects = [np.bincount(place[:, k], entries[:, k] * room[:, k], bins) for k in range(rows.size)]
-    return np.array(rooms), np.array(effects)
+    """Return the room and the effect of all points by the size of their entries, the largest first; shape (rows, bins).
+
+    The first bits of a float, read as a whole number, are in the order of the floats: they are the bins.
+    """
+    rooms, effects = np.zeros((2, rows.size * BINS))
+    offsets = BINS * np.arange(rows.size)
+    first = strongest.view(np.int64) >> SHIFT
+    for entries, room in _stretches(A, rows, sides, h, caps):
+        place = np.clip(first - (entries.view(np.int64) >> SHIFT), 0, BINS - 1) + offsets
+        rooms += np.bincount(place.ravel(), (room * (entries > 0)).ravel(), rooms.size)
+        effects += np.bincount(place.ravel(), (room * entries).ravel(), effects.size)
+    return rooms.reshape(rows.size, BINS), effects.reshape(rows.size, BINS)
 
 
 def _least(room: FloatArray, effect: FloatArray, excess: float) -> float:

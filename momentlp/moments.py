@@ -460,6 +460,10 @@ class MomentMatrix:
             return _total(self.scan(_magnitude, *arguments))
         return np.concatenate([getattr(block, method)(*arguments) for block in self.blocks])
 
+    def part(self, points: slice) -> MomentMatrix:
+        """Return the matrix of a stretch of the points, which are in memory; nothing is copied."""
+        return MomentMatrix(tuple(replace(block, features=block.features[points]) for block in self.blocks))
+
     def _filled(self, work: Callable[..., FloatArray], *width: int) -> FloatArray:
         """Put together what each chunk of points gives, row by row."""
         assert self.table is not None  # noqa: S101  the caller has looked
