@@ -9,7 +9,7 @@ then, far from what any certificate lets pass, and no sort of all points is need
 from __future__ import annotations
 
 from collections.abc import Iterator
-from functools import partial
+from functools import partial, reduce
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -23,8 +23,8 @@ if TYPE_CHECKING:
 __all__ = ["least_change_in_chunks", "ways_to_mend"]
 
 SHIFT = 45  # which leaves 7 bits of the fraction of a float: bins less than one per cent wide
-BINS = 64 << 7  # entries 2**64 times smaller than the largest of their row mend nothing
-STRETCH_ENTRIES = 1 << 18
+BINS = 32 << 7  # entries 2**32 times smaller than the largest of their row count as equal
+STRETCH_ENTRIES = 1 << 20
 
 
 def ways_to_mend(
@@ -51,7 +51,7 @@ def least_change_in_chunks(
     if not (strongest[rest] > 0).all():
         return float("inf")
     binned = problem.A.scan(partial(_binned, rows[rest], sides[rest], strongest[rest]), h, problem.caps)
-    room, effect = (np.sum(sums, axis=0) for sums in zip(*binned, strict=True))
+    room, effect = reduce(np.add, binned)
     return max(worst, *map(_least, room, effect, excess[rest]))
 
 
@@ -78,19 +78,19 @@ def _strongest(
 
 def _binned(
     rows: IndexArray, sides: FloatArray, strongest: FloatArray, A: MomentMatrix, h: FloatArray, caps: FloatArray
-) -> tuple[FloatArray, FloatArray]:
-    """Return the room and the effect of all points by the size of their entries, the largest first; shape (rows, bins).
+) -> FloatArray:
+    """Return room and effect of all points by the size of their entries, the largest first; shape (2, rows, bins).
 
     The first bits of a float, read as a whole number, are in the order of the floats: they are the bins.
     """
-    rooms, effects = np.zeros((2, rows.size * BINS))
+    sums = np.zeros((2, rows.size * BINS))
     offsets = BINS * np.arange(rows.size)
     first = strongest.view(np.int64) >> SHIFT
     for entries, room in _stretches(A, rows, sides, h, caps):
         place = np.clip(first - (entries.view(np.int64) >> SHIFT), 0, BINS - 1) + offsets
-        rooms += np.bincount(place.ravel(), (room * (entries > 0)).ravel(), rooms.size)
-        effects += np.bincount(place.ravel(), (room * entries).ravel(), effects.size)
-    return rooms.reshape(rows.size, BINS), effects.reshape(rows.size, BINS)
+        sums[0] += np.bincount(place.ravel(), (room * (entries > 0)).ravel(), sums.shape[1])
+        sums[1] += np.bincount(place.ravel(), (room * entries).ravel(), sums.shape[1])
+    return sums.reshape(2, rows.size, BINS)
 
 
 def _least(room: FloatArray, effect: FloatArray, excess: float) -> float:
