@@ -13,6 +13,7 @@
 from momentlp.backend import Answer, Backend, Capability, Options, Outcome, Progress
 from momentlp.balance import Balance, BalanceRow
 from momentlp.certificate import Certificate
+from momentlp.chunks import Chunked
 from momentlp.compare import Comparison, compare
 from momentlp.constraints import Constraint, Data, GroupShare, Known, Moment, Share
 from momentlp.errors import (
@@ -39,6 +40,7 @@ from momentlp.registry import BackendInfo, backends
 from momentlp.separator import Separator
 from momentlp.solution import Solution
 from momentlp.solve import solve
+from momentlp.sources import open_points
 from momentlp.spec import Spec
 from momentlp.status import Status
 from momentlp.tolerances import Absolute, Relative, StandardError, Target, Tolerance
@@ -56,6 +58,7 @@ __all__ = [
     "BalanceRow",
     "Capability",
     "Certificate",
+    "Chunked",
     "Comparison",
     "CompileError",
     "Concat",
@@ -103,5 +106,6 @@ __all__ = [
     "compare",
     "constraint",
     "feature_map",
+    "open_points",
     "solve",
 ]

@@ -20,6 +20,7 @@ import scipy.sparse as sp
 from numpy.typing import NDArray
 
 from momentlp.arrays import FloatArray, Matrix, check_compressed, is_sparse
+from momentlp.chunks import in_memory
 from momentlp.errors import FileFormatError, MomentLPError
 from momentlp.features import Concat, FeatureMap, FittedMap, Kernel, Linear, Quadratic, Spectral, Transformer
 from momentlp.files import BROKEN, reason, write_atomically
@@ -45,7 +46,7 @@ Arrays = dict[str, NDArray[Any]]
 
 def save_problem(problem: Problem, path: Path) -> None:
     """Write a problem; ``path`` is used as it stands, with no ending added."""
-    arrays: Arrays = {"weights": problem.weights, "caps": problem.caps}
+    arrays: Arrays = {"weights": np.ascontiguousarray(problem.weights), "caps": np.ascontiguousarray(problem.caps)}
     header: dict[str, Any] = {"format": FORMAT, "version": VERSION, "labelled": problem.labelled is not None, "blocks": []}
     header["population"] = problem.population
     if problem.labelled is not None:
@@ -57,7 +58,7 @@ def save_problem(problem: Problem, path: Path) -> None:
             "labels": list(block.labels),
             "width": block.width is not None,
             "widens": block.widens,
-            "features": _pack(block.features, f"{key}.features", arrays),
+            "features": _pack(in_memory(block.features, "Problem.save"), f"{key}.features", arrays),
             "transform": None if block.transform is None else _pack(block.transform, f"{key}.transform", arrays),
             "fitted": None,
         }

@@ -20,6 +20,7 @@ __all__ = [
     "FloatArray",
     "IndexArray",
     "Matrix",
+    "as_floats",
     "as_indices",
     "as_points",
     "as_positions",
@@ -27,6 +28,9 @@ __all__ = [
     "as_vector",
     "check_columns",
     "check_compressed",
+    "condensed",
+    "constant",
+    "is_constant",
     "is_sparse",
 ]
 
@@ -38,6 +42,24 @@ Matrix: TypeAlias = Any  # NDArray[np.floating] or sp.csr_array: scipy's sparse 
 def is_sparse(matrix: object) -> bool:
     """Tell a scipy sparse array or matrix from everything else."""
     return bool(sp.issparse(matrix))
+
+
+def constant(value: float, length: int) -> FloatArray:
+    """Return a vector that is one number throughout and takes no more memory than that; it cannot be written to."""
+    return np.broadcast_to(np.float64(value), (length,))
+
+
+def is_constant(vector: object) -> bool:
+    """Tell a vector of :func:`constant`, or a slice of one, from everything else."""
+    return isinstance(vector, np.ndarray) and vector.ndim == 1 and vector.size > 1 and vector.strides == (0,)
+
+
+def condensed(*vectors: FloatArray) -> tuple[FloatArray, ...]:
+    """Return one entry of each vector if all are :func:`constant`, and the vectors themselves otherwise.
+
+    The least, the median and the most of what they give entry by entry stay what they are.
+    """
+    return tuple(vector[:1] for vector in vectors) if all(map(is_constant, vectors)) else vectors
 
 
 def as_points(X: Any, argument: str = "X") -> tuple[Matrix, tuple[str, ...] | None]:
@@ -64,7 +86,7 @@ def as_points(X: Any, argument: str = "X") -> tuple[Matrix, tuple[str, ...] | No
         if hasattr(X, "columns") and hasattr(X, "to_numpy"):
             names = tuple(str(column) for column in X.columns)
             X = _frame_values(X, names, argument)
-        matrix = _dense_floats(X, argument)
+        matrix = as_floats(X, argument)
     if matrix.ndim != 2:
         hint = f"; use {argument}.reshape(-1, 1) for one feature" if matrix.ndim == 1 else ""
         raise DataError(f"{argument} must be a table with one row per point, but it has {matrix.ndim} dimension(s){hint}.")
@@ -116,7 +138,10 @@ def check_columns(names: tuple[str, ...] | None, expected: tuple[str, ...] | Non
 
 def as_vector(values: Any, length: int, argument: str) -> FloatArray:
     """Check a vector of finite numbers of a known length; a single number stands for all of them."""
-    vector = np.asarray(_dense_floats(values, argument), dtype=np.float64)
+    if is_constant(values) and values.dtype == np.float64 and values.shape == (length,):
+        as_vector(values[:1], 1, argument)
+        return np.asarray(values)  # one number repeated stays one number in memory
+    vector = np.asarray(as_floats(values, argument), dtype=np.float64)
     if vector.ndim == 0:
         vector = np.full(length, float(vector))
     if vector.shape != (length,):
@@ -208,7 +233,8 @@ def _frame_values(frame: Any, names: tuple[str, ...], argument: str) -> Any:
     return values
 
 
-def _dense_floats(values: Any, argument: str) -> NDArray[np.floating[Any]]:
+def as_floats(values: Any, argument: str) -> NDArray[np.floating[Any]]:
+    """Return dense values as a C-contiguous array of floats, finite or not; ``float32`` stays as it is."""
     if isinstance(values, np.ma.MaskedArray) and values.mask.any():
         raise DataError(f"{argument} has masked entries. Impute or drop them first.")
     try:

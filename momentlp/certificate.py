@@ -10,18 +10,22 @@ The difference of the two sides is a sum of terms, one per point and one per mom
     u_i max(0, s_i) - s_i h_i        and        U_j max(y_j, 0) + L_j min(y_j, 0) - y_j (A^T h)_j
 
 so a gap of zero says both that h is optimal and that ``h_i = u_i`` where ``s_i > 0`` and ``h_i = 0`` where ``s_i < 0``: y is
-the hyperplane of the theorem. Two products with A check it all; no solver has to be trusted.
+the hyperplane of the theorem. Two products with A check it all, in one look at the points; no solver has to be trusted.
 """
 
 from __future__ import annotations
 
+import operator
 from dataclasses import dataclass, field, fields, replace
+from functools import partial, reduce
 from typing import TYPE_CHECKING, Self
 
 import numpy as np
 
-from momentlp.arrays import FloatArray, IndexArray, as_vector
+from momentlp.arrays import FloatArray, IndexArray, as_vector, condensed, constant
 from momentlp.backend import check_number
+from momentlp.mending import least_change_in_chunks, ways_to_mend
+from momentlp.moments import MomentMatrix
 from momentlp.problem import Problem
 
 if TYPE_CHECKING:
@@ -85,29 +89,24 @@ class Certificate:
         """Compute the certificate of (h, y) for a problem."""
         h = as_vector(membership, problem.n_points, "membership")
         y = as_vector(multipliers, problem.n_moments, "multipliers")
-        caps, scale = problem.caps, problem.scale
-        activity = problem.A.T @ h
-        scores = problem.weights - problem.A @ y
-        problem.require_finite(activity)
+        (caps,) = condensed(problem.caps)
+        ceiling, spares = float(caps.max(initial=0.0)) or 1.0, problem.A.table is not None
+        look = partial(_look, y, _score_rounding(problem, y), ceiling, spares)
+        seen = reduce(operator.add, problem.A.scan(look, h, problem.weights, problem.caps))
+        problem.require_finite(seen.activity)
         row_terms, wrong_side = _row_bounds(problem, y)
-        point_terms = _point_terms(problem, y, scores)
-        objective = float(problem.weights @ h)
-        bound = _known(float(point_terms.sum() + row_terms.sum()))
-
-        out = np.maximum(h - caps, -h) / np.where(caps > 0, caps, caps.max(initial=0.0) or 1.0)
+        bound = _known(float(seen.point_terms + row_terms.sum()))
         weight = max(problem.point_weight, abs(bound)) if np.isfinite(bound) else problem.point_weight
-        with np.errstate(over="ignore", invalid="ignore"):
-            slack, pull = point_terms - scores * h, np.abs(y) * scale
-        terms = max(float(np.max(slack)), float(np.max(row_terms - y * activity, where=~wrong_side, initial=0.0)))
-        inside = (h > FRACTION * caps) & (h < (1 - FRACTION) * caps)
+        pull = np.abs(y) * problem.scale
+        rows = float(np.max(row_terms - y * seen.activity, where=~wrong_side, initial=0.0))
         return cls(
-            objective=objective,
+            objective=seen.objective,
             bound=bound,
-            primal_residual=float(max(0.0, _moment_residual(problem, h, activity), out.max())),
+            primal_residual=float(max(0.0, _moment_residual(problem, h, seen), seen.out)),
             dual_residual=float(np.max(pull, where=wrong_side, initial=0.0)),
-            gap=(bound - objective) / weight,
-            complementarity=terms / weight,
-            fractional=int(inside.sum()),
+            gap=(bound - seen.objective) / weight,
+            complementarity=max(seen.slack, rows) / weight,
+            fractional=seen.fractional,
             active=int((pull > FRACTION * pull.max()).sum()),
             problem=problem,
             membership=h,
@@ -160,7 +159,64 @@ class Certificate:
         return float(figures.max()) if np.isfinite([*figures, self.objective, self.bound]).all() else float("inf")
 
 
-def _moment_residual(problem: Problem, h: FloatArray, activity: FloatArray) -> float:
+@dataclass(frozen=True)
+class _Seen:
+    """What one look at some of the points gives; ``+`` joins two looks.
+
+    ``magnitude`` adds up every eighth point at most: it is no more than ``|A|^T h``, which takes a look of its own.
+    """
+
+    activity: FloatArray
+    size: float
+    magnitude: FloatArray
+    point_terms: float
+    objective: float
+    slack: float
+    out: float
+    fractional: int
+
+    def __add__(self, other: _Seen) -> _Seen:
+        return _Seen(
+            self.activity + other.activity,
+            self.size + other.size,
+            self.magnitude + other.magnitude,
+            self.point_terms + other.point_terms,
+            self.objective + other.objective,
+            float(np.maximum(self.slack, other.slack)),  # which keeps what is not a number, as max would not
+            float(np.maximum(self.out, other.out)),
+            self.fractional + other.fractional,
+        )
+
+
+def _look(
+    y: FloatArray,
+    rounding: float,
+    largest_cap: float,
+    spares: bool,
+    A: MomentMatrix,
+    h: FloatArray,
+    weights: FloatArray,
+    caps: FloatArray,
+) -> _Seen:
+    """Compute everything about (h, y) that takes a look at the points, and what ``spares`` a second look at them, mostly."""
+    activity = A.T @ h
+    scores = weights - A @ y
+    point_terms = _point_terms(A, y, scores, caps, rounding)
+    some = np.where(np.arange(h.size) % 8 == 0, h, 0.0) if spares else h
+    out = np.maximum(h - caps, -h) / np.where(caps > 0, caps, largest_cap)
+    return _Seen(
+        activity=activity,
+        size=float(h.sum()),
+        magnitude=A.each("magnitude", some) if spares else np.zeros_like(activity),
+        point_terms=float(point_terms.sum()),
+        objective=float(weights @ h),
+        slack=float(np.max(point_terms - scores * h)),
+        out=float(out.max()),
+        fractional=int(((h > FRACTION * caps) & (h < (1 - FRACTION) * caps)).sum()),
+    )
+
+
+def _moment_residual(problem: Problem, h: FloatArray, seen: _Seen) -> float:
     """Return how much of a point would have to change to bring the worst moment back to its bound.
 
     A row that is too high comes down by taking out what adds to it, or by putting in what takes from it; each point has room
@@ -168,33 +224,35 @@ def _moment_residual(problem: Problem, h: FloatArray, activity: FloatArray) -> f
     mends the row by itself. (The violation over the largest entry would not do: a far outlier on the wrong side mends
     nothing, and against it every violation looks small.) What the rounding of the data explains is no violation.
     """
+    activity = seen.activity
     over = np.maximum(activity - problem.upper, problem.lower - activity)
     rows = np.flatnonzero((over > 0) & ~problem.noise)
     if not rows.size:
         return 0.0
     facing = np.where(activity > problem.upper, problem.upper, problem.lower)[rows]
+    rounding = problem.A.each("rounding", h)[rows]
+    noise = 16 * np.finfo(np.float64).eps * (seen.magnitude[rows] + np.abs(facing))
+    if (over[rows] <= noise + rounding).all():  # then another look at all points would say so too
+        return 0.0
     noise = 16 * np.finfo(np.float64).eps * (problem.A.each("magnitude", h)[rows] + np.abs(facing))
-    excess = over[rows] - noise - problem.A.each("rounding", h)[rows]
+    excess = over[rows] - noise - rounding
     rows, excess = rows[excess > 0], excess[excess > 0]
     if not rows.size:
         return 0.0
-    caps = problem.caps[problem.caps > 0]
+    sides = np.where(activity > problem.upper, 1.0, -1.0)[rows]
+    (caps,) = condensed(problem.caps)
+    caps = caps[caps > 0]
     unit = float(np.median(caps)) if caps.size else 1.0
+    if problem.A.table is not None:
+        return least_change_in_chunks(problem, h, rows, sides, excess) / unit
     step = max(1, CHUNK_ENTRIES // problem.n_points)
-    return (
-        max(
-            _largest_change(problem, h, rows[start : start + step], excess[start : start + step], activity)
-            for start in range(0, rows.size, step)
-        )
-        / unit
-    )
+    stretches = [slice(start, start + step) for start in range(0, rows.size, step)]
+    return max(_largest_change(problem, h, rows[s], sides[s], excess[s]) for s in stretches) / unit
 
 
-def _largest_change(problem: Problem, h: FloatArray, rows: IndexArray, excess: FloatArray, activity: FloatArray) -> float:
+def _largest_change(problem: Problem, h: FloatArray, rows: IndexArray, sides: FloatArray, excess: FloatArray) -> float:
     """Return the largest of the least changes that mend some rows."""
-    down = problem.A.columns(rows) * np.where(activity > problem.upper, 1.0, -1.0)[rows]
-    room = np.where(down > 0, h[:, None], (problem.caps - h)[:, None])
-    entries = np.abs(down)
+    entries, room = ways_to_mend(problem.A, rows, sides, h, problem.caps)
     alone = np.max(entries, axis=0, where=entries * room >= excess, initial=0.0)  # a point that can mend the row by itself
     return max(
         float(excess[k] / alone[k]) if alone[k] > 0 else _least_change(entries[:, k], room[:, k], excess[k])
@@ -223,14 +281,18 @@ def farkas_value(problem: Problem, y: FloatArray) -> float:
 
     Every feasible h has ``0 . h = 0`` below it. A value under zero therefore proves that no h is feasible.
     """
-    return _bound(problem, y, np.zeros(problem.n_points))
+    return _bound(problem, y, constant(0.0, problem.n_points))
 
 
 @np.errstate(over="ignore", invalid="ignore")
 def _bound(problem: Problem, y: FloatArray, weights: FloatArray) -> float:
     terms, _ = _row_bounds(problem, y)
-    scores = weights - problem.A @ y
-    return _known(float(_point_terms(problem, y, scores).sum() + terms.sum()))
+    points = problem.A.scan(partial(_sum_of_terms, y, _score_rounding(problem, y)), weights, problem.caps)
+    return _known(float(sum(points) + terms.sum()))
+
+
+def _sum_of_terms(y: FloatArray, rounding: float, A: MomentMatrix, weights: FloatArray, caps: FloatArray) -> float:
+    return float(_point_terms(A, y, weights - A @ y, caps, rounding).sum())
 
 
 def _known(bound: float) -> float:
@@ -238,17 +300,22 @@ def _known(bound: float) -> float:
     return bound if np.isfinite(bound) else float("inf")
 
 
-def _point_terms(problem: Problem, y: FloatArray, scores: FloatArray) -> FloatArray:
+def _score_rounding(problem: Problem, y: FloatArray) -> float:
+    """Return the rounding of scores beside the size of what is added up in them; zero where it cannot matter."""
+    unit = 4 * float(np.finfo(np.float64).eps)
+    most = unit * float(problem.caps.sum()) * float((np.abs(y) * (problem.scale + problem.A.each("cancelled"))).sum())
+    return 0.0 if most <= 1e-9 * problem.point_weight else unit
+
+
+def _point_terms(A: MomentMatrix, y: FloatArray, scores: FloatArray, caps: FloatArray, rounding: float) -> FloatArray:
     """Return ``u max(0, s)`` per point, with room for the rounding of the scores where that can matter.
 
     Multipliers of nearly dependent moments can be huge and cancel: what is left of the scores is then rounding, and a bound
     made of it would be none.
     """
-    unit = 4 * np.finfo(np.float64).eps
-    most = unit * float(problem.caps.sum()) * float((np.abs(y) * (problem.scale + problem.A.each("cancelled"))).sum())
-    if not most <= 1e-9 * problem.point_weight:
-        scores = scores + unit * problem.A.absolute(y)
-    return np.where(problem.caps > 0, problem.caps * np.maximum(scores, 0.0), 0.0)
+    if rounding:
+        scores = scores + rounding * A.absolute(y)
+    return np.where(caps > 0, caps * np.maximum(scores, 0.0), 0.0)
 
 
 def _row_bounds(problem: Problem, y: FloatArray) -> tuple[FloatArray, np.ndarray[tuple[int], np.dtype[np.bool_]]]:

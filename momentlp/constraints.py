@@ -12,6 +12,7 @@ import scipy.sparse as sp
 from pydantic import BeforeValidator, Field, SerializeAsAny, model_validator
 
 from momentlp.arrays import FloatArray, Matrix, as_indices, as_vector
+from momentlp.chunks import Chunked
 from momentlp.errors import CompileError
 from momentlp.features import FeatureMap
 from momentlp.kinds import Kind
@@ -30,7 +31,7 @@ class Data:
 
     Attributes
     ----------
-    points : array or csr_array, shape (N, d)
+    points : array, csr_array or Chunked, shape (N, d)
     columns : tuple of str, or None
         Names of the columns of ``points``, if they have any.
     """
@@ -52,6 +53,8 @@ class Data:
             at = name
         else:
             raise CompileError(f"{owner} names column {name!r}, but the points have {', '.join(names[:8])}.")
+        if isinstance(self.points, Chunked):
+            return self.points.column(at)
         values = self.points[:, [at]]
         return np.ravel(values.toarray() if sp.issparse(values) else values).astype(np.float64)
 
@@ -271,10 +274,13 @@ class Moment(Constraint):
         for number, part in enumerate(self.features.parts()):
             if number:
                 raise CompileError("Moment.features must be one map, not a Concat: use one Moment for each.")
-            fitted = part.fit(data.points, data.columns)
+            if isinstance(data.points, Chunked):
+                fitted, features = part.fit_chunks(data.points)
+            else:
+                fitted = part.fit(data.points, data.columns)
+                features = part.training(data.points, fitted)
             names = tuple(f"{self.name}: {name}" for name in fitted.names)
             mean = as_vector(self.target, len(names), "Moment.target")
-            features = part.training(data.points, fitted)
             (tolerance,) = self.tolerance.split((len(names),))
             problem = problem.with_block(tolerance.block(Target(features, mean, names, fitted)))
         return problem

@@ -32,6 +32,10 @@ class _FunctionMap(FeatureMap):
         width = first.shape[1] if getattr(first, "ndim", 0) == 2 else 1
         return tuple(f"{self.kind}({name})" for name in (inputs if width == len(inputs) else map(str, range(width)))), {}
 
+    def rows_to_learn(self) -> int:
+        """Return one: the width of its answer is all there is to learn."""
+        return 1
+
     def transform(self, X: Matrix, fitted: FittedMap) -> Matrix:
         """Call the function; a flat answer is one feature."""
         features = type(self).function(X, **_values(self))

@@ -18,6 +18,7 @@ import scipy.sparse as sp
 
 from momentlp.arrays import FloatArray, is_sparse
 from momentlp.certificate import farkas_value
+from momentlp.chunks import in_memory
 from momentlp.moments import MomentBlock
 from momentlp.problem import Problem
 
@@ -37,6 +38,8 @@ def with_points(problem: Problem, rows: Any, weights: FloatArray, caps: FloatArr
     m = problem.n_moments
     kept = np.where(problem.noise, 0.0, 1.0)  # the new problem does not know which of its moments are rounding
     weights, caps = np.concatenate([problem.weights, weights]), np.concatenate([problem.caps, caps])
+    blocks = [replace(block, features=in_memory(block.features, "proving infeasibility")) for block in problem.blocks]
+    problem = replace(problem, blocks=tuple(blocks))
     if not any(is_sparse(block.features) for block in problem.blocks):
         A = np.vstack([problem.A.toarray() * kept, rows.toarray()])
         return Problem.from_arrays(A, problem.lower, problem.upper, weights=weights, caps=caps, names=problem.names)

@@ -26,6 +26,7 @@ from queue import Empty, SimpleQueue
 from typing import IO, Any, ClassVar, Self
 
 from momentlp.backend import Answer, Backend, Capability, Options, Outcome
+from momentlp.chunks import in_memory
 from momentlp.errors import OptionError, SolverError
 from momentlp.problem import Problem
 from momentlp.registry import get_backend
@@ -266,7 +267,8 @@ def _name(code: int) -> str:
 
 def _bare(problem: Problem) -> Problem:
     """Return the problem without what is there for people and for new points: those may be classes of the user's own."""
-    return replace(problem, blocks=tuple(replace(block, fitted=None, labels=()) for block in problem.blocks))
+    blocks = [replace(block, features=in_memory(block.features, "isolate=True")) for block in problem.blocks]
+    return replace(problem, blocks=tuple(replace(block, fitted=None, labels=()) for block in blocks))
 
 
 def _packed(argument: str, value: Any) -> bytes:

@@ -24,6 +24,7 @@ import numpy as np
 import scipy.sparse as sp
 
 from momentlp.arrays import FloatArray, is_sparse
+from momentlp.chunks import in_memory
 from momentlp.errors import CompileError
 from momentlp.moments import MomentBlock
 
@@ -82,6 +83,8 @@ class LinearProgram:
 
 def assemble(blocks: tuple[MomentBlock, ...], weights: FloatArray, caps: FloatArray) -> LinearProgram:
     """Write blocks of moments out as one linear program."""
+    blocks = tuple(replace(block, features=in_memory(block.features, "writing the program out")) for block in blocks)
+    weights, caps = np.ascontiguousarray(weights), np.ascontiguousarray(caps)
     sparse = [is_sparse(block.features) and block.features.nnz <= DENSE * np.prod(block.features.shape) for block in blocks]
     counted = [thin and bool(block.constant.any()) for block, thin in zip(blocks, sparse, strict=True)]
     n_points, n_moments = weights.size, sum(block.n_moments for block in blocks)

@@ -12,21 +12,27 @@ doubled and sparse features stay sparse. The two products that a certificate nee
 
 For dense features the origin is subtracted chunk by chunk before multiplying: a feature such as a time stamp, large
 against its own spread, would otherwise lose every digit to cancellation.
+
+Features may also be read in chunks (:class:`~momentlp.chunks.Chunked`), because there are more than memory holds. Then
+everything that needs all points is a pass over the chunks, :meth:`MomentMatrix.scan`.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
-from functools import cached_property
-from typing import TYPE_CHECKING, Any, Literal
+from functools import cached_property, partial
+from operator import methodcaller
+from typing import TYPE_CHECKING, Any, Literal, TypeVar
 
 import numpy as np
 import scipy.sparse as sp
 from numpy.typing import NDArray
 
-from momentlp.arrays import FloatArray, IndexArray, Matrix, is_sparse
+from momentlp.arrays import FloatArray, IndexArray, Matrix, is_constant, is_sparse
+from momentlp.chunks import Chunked, Mapped, in_memory, mapped
 from momentlp.errors import DataError
+from momentlp.packed import Cut, unpacked
 
 if TYPE_CHECKING:
     from momentlp.features import FittedMap
@@ -36,6 +42,8 @@ __all__ = ["MomentBlock", "MomentMatrix"]
 CHUNK_BYTES = 1 << 20  # a chunk of centred features that stays in cache
 SAMPLED_ROWS = 500  # as many rows tell the typical size of a moment
 
+Result = TypeVar("Result")
+
 
 @dataclass(frozen=True, eq=False)
 class MomentBlock:
@@ -43,7 +51,7 @@ class MomentBlock:
 
     Attributes
     ----------
-    features : array or csr_array, shape (N, k)
+    features : array, csr_array or Chunked, shape (N, k)
         Phi, as it came.
     origin : array, shape (k,)
         The mean that is subtracted from Phi.
@@ -137,6 +145,8 @@ class MomentBlock:
 
     def forward(self, y: FloatArray) -> FloatArray:
         """Return A y, one number per point."""
+        if isinstance(self.features, Chunked):
+            return MomentMatrix((self,)).matvec(y)
         direction = self._push(y)
         level = float(self.shift @ y)
         if is_sparse(self.features):
@@ -148,6 +158,8 @@ class MomentBlock:
 
     def adjoint(self, h: FloatArray) -> FloatArray:
         """Return A^T h, one number per moment."""
+        if isinstance(self.features, Chunked):
+            return MomentMatrix((self,)).rmatvec(h)
         total = float(h.sum())
         if is_sparse(self.features):
             pulled = np.asarray(self.features.T @ h - self.origin * total, dtype=np.float64)
@@ -175,9 +187,10 @@ class MomentBlock:
 
     def linear_part(self) -> Any:
         """Return Phi T as a csr_array: A without its constant, for features that are sparse."""
+        features = in_memory(self.features, "writing the moments out")
         if self.transform is None:
-            return sp.csr_array(self.features, dtype=np.float64)
-        return sp.csr_array(self.features @ self.transform, dtype=np.float64)
+            return sp.csr_array(features, dtype=np.float64)
+        return sp.csr_array(features @ self.transform, dtype=np.float64)
 
     def largest(self) -> FloatArray:
         """Return the largest absolute entry of each moment; 1 for one that is zero throughout."""
@@ -188,6 +201,8 @@ class MomentBlock:
     @cached_property
     def _range(self) -> tuple[FloatArray, FloatArray]:
         """The least and the largest entry of each moment."""
+        if isinstance(self.features, Chunked):
+            return self._range_in_chunks()
         if is_sparse(self.features):
             part = self.linear_part().tocsc()
             low, high = (np.ravel(extreme.toarray()) + self.constant for extreme in (part.min(axis=0), part.max(axis=0)))
@@ -199,8 +214,23 @@ class MomentBlock:
             np.maximum(high, chunk.max(axis=0), out=high)
         return low, high
 
+    def _range_in_chunks(self) -> tuple[FloatArray, FloatArray]:
+        """Read the range of moments off that of the features, which was seen when they were first looked at.
+
+        Rounding keeps the order of numbers, so the least and the largest entry of a feature give those of a moment that is
+        made of it alone.
+        """
+        if self.transform is None or np.diff(sp.csc_array(self.transform).indptr).max(initial=0) <= 1:
+            seen = self.features.summary
+            ends = replace(self, features=np.vstack([seen.low, seen.high])).rows(slice(None))
+            return ends.min(axis=0), ends.max(axis=0)
+        lows, highs = zip(*MomentMatrix((self,)).scan(_range_of), strict=True)
+        return np.min(lows, axis=0), np.max(highs, axis=0)
+
     def columns(self, moments: IndexArray) -> FloatArray:
         """Return some columns of A, dense."""
+        if isinstance(self.features, Chunked):
+            return MomentMatrix((self,)).columns(moments)
         if self.transform is None and not is_sparse(self.features):
             return np.asarray(self.features[:, moments] - self.origin[moments] + self.shift[moments], dtype=np.float64)
         if is_sparse(self.features):
@@ -225,12 +255,16 @@ class MomentBlock:
             sample = np.abs(self.rows(slice(None, None, max(1, self.n_points // SAMPLED_ROWS))))
             typical = _medians(sample)
             missed = typical == 0
-            if missed.any():
+            if missed.any() and isinstance(self.features, Chunked):
+                typical[missed] = self.largest()[missed]
+            elif missed.any():
                 typical[missed] = _medians(np.abs(self.rows(slice(None))[:, missed]))
         return np.where(typical > 0, typical, 1.0)
 
     def magnitude(self, h: FloatArray) -> FloatArray:
         """Return |A|^T h: the size of what is added up in each row, against which a residual is to be measured."""
+        if isinstance(self.features, Chunked):
+            return MomentMatrix((self,)).each("magnitude", h)
         if is_sparse(self.features):
             return np.asarray(abs(self.linear_part()).T @ h + np.abs(self.constant) * h.sum(), dtype=np.float64)
         support = np.flatnonzero(h)
@@ -256,6 +290,8 @@ class MomentBlock:
 
     def absolute(self, y: FloatArray) -> FloatArray:
         """Return the size of what is added up in A y, one number per point."""
+        if isinstance(self.features, Chunked):
+            return MomentMatrix((self,)).absolute(y)
         direction = np.abs(y) if self.transform is None else np.asarray(abs(self.transform) @ np.abs(y))
         level = float(np.abs(self.shift) @ np.abs(y))
         if is_sparse(self.features):
@@ -316,16 +352,69 @@ class MomentMatrix:
         self.blocks = blocks
         self.shape = (blocks[0].n_points, sum(block.n_moments for block in blocks))
         self._cuts = np.cumsum([block.n_moments for block in blocks])[:-1]
+        tables = [block.features.source for block in blocks if isinstance(block.features, Chunked)]
+        if any(table is not tables[0] for table in tables):
+            raise DataError(
+                "blocks are read in chunks from different tables: compile them from one, or read the smaller one with "
+                "numpy.asarray."
+            )
+        self.table: Chunked | None = tables[0] if tables else None
+        """Where the points are read from in chunks, if they are."""
+
+    def scan(self, work: Callable[..., Result], *vectors: NDArray[Any]) -> Iterator[Result]:
+        """Yield ``work(part, *pieces)`` for each chunk of points, in order: one pass over the points.
+
+        Where nothing is read in chunks that is one call, with the whole matrix and the vectors as they are.
+
+        Parameters
+        ----------
+        work : callable
+            Gets a MomentMatrix of the points of one chunk, in memory, and the piece of each vector that belongs to them. A
+            function of a module, or a :func:`functools.partial` of one: a cluster has to send it.
+        *vectors : arrays of length N
+            One that is :func:`~momentlp.arrays.constant`, and one that is 0 or one other number almost everywhere, cost
+            next to nothing to send.
+
+        Examples
+        --------
+        >>> A = MomentMatrix((MomentBlock.near(np.eye(3), np.zeros(3), np.ones(3), labels=("a", "b", "c"), widens="sum"),))
+        >>> list(A.scan(MomentMatrix.rmatvec, np.array([1.0, 2.0, 3.0])))
+        [array([1., 2., 3.])]
+        """
+        if self.table is None:
+            yield work(self, *vectors)
+            return
+        table, (blocks, maps) = self.table, self._shells()
+        own = _Own(tuple(block.features for block in self.blocks if not isinstance(block.features, Chunked)), table.spans)
+        pieces = [Cut(vector, table.spans, table.remote) for vector in vectors]
+        yield from table.scan(partial(_on_part, blocks, maps, work), own, *pieces)
+
+    def _shells(self) -> tuple[tuple[MomentBlock, ...], tuple[Any, ...]]:
+        """Return the blocks without features, and how each comes by them.
+
+        By a map of the points, or None for the points themselves; False for a block whose features are at hand.
+        """
+        maps = tuple(
+            (block.features.fitted if isinstance(block.features, Mapped) else None)
+            if isinstance(block.features, Chunked)
+            else False
+            for block in self.blocks
+        )
+        return tuple(replace(block, features=None, fitted=None) for block in self.blocks), maps
 
     def matvec(self, y: Any) -> FloatArray:
         """Return A y."""
+        if self.table is not None:
+            return self._filled(methodcaller("matvec", _vector(y, self.shape[1], "A @ y")))
         parts = np.split(_vector(y, self.shape[1], "A @ y"), self._cuts)
         products = [block.forward(part) for block, part in zip(self.blocks, parts, strict=True)]
         return np.asarray(np.sum(products, axis=0), dtype=np.float64)
 
     def rmatvec(self, h: Any) -> FloatArray:
         """Return A^T h."""
-        vector = _vector(h, self.shape[0], "A.T @ h")
+        vector = h if is_constant(h) and h.size == self.shape[0] else _vector(h, self.shape[0], "A.T @ h")
+        if self.table is not None:
+            return _total(self.scan(MomentMatrix.rmatvec, vector))
         return np.concatenate([block.adjoint(vector) for block in self.blocks])
 
     @property
@@ -341,10 +430,15 @@ class MomentMatrix:
 
     def rows(self, points: IndexArray | slice) -> FloatArray:
         """Return the rows of A that belong to some points, dense."""
+        if self.table is not None:
+            own = tuple(block.features[points] for block in self.blocks if not isinstance(block.features, Chunked))
+            return _on_part(*self._shells(), MomentMatrix.toarray, self.table[points], own)
         return np.hstack([block.rows(points) for block in self.blocks])
 
     def columns(self, moments: IndexArray) -> FloatArray:
         """Return some columns of A, dense."""
+        if self.table is not None:
+            return self._filled(methodcaller("columns", moments), len(moments))
         starts = np.concatenate([[0], np.cumsum([block.n_moments for block in self.blocks])])
         parts = []
         for block, start in zip(self.blocks, starts, strict=False):
@@ -355,12 +449,28 @@ class MomentMatrix:
 
     def absolute(self, y: FloatArray) -> FloatArray:
         """Return the size of what is added up in A y, one number per point."""
+        if self.table is not None:
+            return self._filled(methodcaller("absolute", y))
         parts = np.split(y, self._cuts)
         return np.asarray(np.sum([b.absolute(part) for b, part in zip(self.blocks, parts, strict=True)], axis=0))
 
     def each(self, method: str, *arguments: Any) -> FloatArray:
         """Return what a method of the blocks gives, one after the other: one number per moment."""
+        if self.table is not None and method == "magnitude":
+            return _total(self.scan(_magnitude, *arguments))
         return np.concatenate([getattr(block, method)(*arguments) for block in self.blocks])
+
+    def part(self, points: slice) -> MomentMatrix:
+        """Return the matrix of a stretch of the points, which are in memory; nothing is copied."""
+        return MomentMatrix(tuple(replace(block, features=block.features[points]) for block in self.blocks))
+
+    def _filled(self, work: Callable[..., FloatArray], *width: int) -> FloatArray:
+        """Put together what each chunk of points gives, row by row."""
+        assert self.table is not None  # noqa: S101  the caller has looked
+        result = np.empty((self.shape[0], *width))
+        for span, part in zip(self.table.spans, self.scan(work), strict=True):
+            result[span] = part
+        return result
 
     def toarray(self) -> FloatArray:
         """Write the matrix out, dense."""
@@ -368,6 +478,47 @@ class MomentMatrix:
 
     def __array__(self, dtype: Any = None, copy: bool | None = None) -> Any:
         return np.asarray(self.toarray(), dtype=dtype)
+
+
+@dataclass(frozen=True)
+class _Own:
+    """Features that are in memory, cut to the chunks of those that are not."""
+
+    features: tuple[Matrix, ...]
+    spans: tuple[slice, ...]
+
+    def __getitem__(self, place: int) -> tuple[Matrix, ...]:
+        return tuple(features[self.spans[place]] for features in self.features)
+
+
+def _on_part(
+    blocks: tuple[MomentBlock, ...],
+    maps: tuple[Any, ...],
+    work: Callable[..., Result],
+    chunk: Matrix,
+    own: tuple[Matrix, ...],
+    *pieces: Any,
+) -> Result:
+    """Give the blocks the features of one chunk, and do the work."""
+    rest = iter(own)
+    features = [next(rest) if fitted is False else mapped(fitted, chunk) for fitted in maps]
+    filled = tuple(replace(block, features=found) for block, found in zip(blocks, features, strict=True))
+    return work(MomentMatrix(filled), *map(unpacked, pieces))
+
+
+def _range_of(part: MomentMatrix) -> tuple[FloatArray, FloatArray]:
+    return part.blocks[0]._range  # noqa: SLF001  this module's own
+
+
+def _magnitude(part: MomentMatrix, h: FloatArray) -> FloatArray:
+    return part.each("magnitude", h)
+
+
+def _total(parts: Iterator[FloatArray]) -> FloatArray:
+    total = next(parts).copy()
+    for part in parts:
+        total += part
+    return total
 
 
 class _Transposed:

@@ -11,12 +11,16 @@ from typing import Any, Self
 import numpy as np
 from numpy.typing import NDArray
 
-from momentlp.arrays import FloatArray, IndexArray, as_indices, as_points, as_vector
+from momentlp.arrays import FloatArray, IndexArray, as_indices, as_vector, condensed, constant, is_constant
+from momentlp.chunks import Chunked, summarise
 from momentlp.errors import DataError
 from momentlp.linear_program import LinearProgram, assemble
 from momentlp.moments import MomentBlock, MomentMatrix
+from momentlp.sources import as_table
 
 __all__ = ["Problem"]
+
+STRETCH = 1 << 20  # points that are checked together
 
 
 @dataclass(frozen=True, eq=False)
@@ -63,8 +67,9 @@ class Problem:
         object.__setattr__(self, "blocks", blocks)
         object.__setattr__(self, "weights", as_vector(self.weights, n_points, "weights"))
         object.__setattr__(self, "caps", as_vector(self.caps, n_points, "caps"))
-        if (self.caps < 0).any():
-            raise DataError(f"caps must not be negative, but entry {int(np.argmax(self.caps < 0))} is {self.caps.min()}.")
+        (caps,) = condensed(self.caps)
+        if caps.min(initial=0.0) < 0:
+            raise DataError(f"caps must not be negative, but entry {int(np.argmax(caps < 0))} is {caps.min()}.")
         _check_products(self.weights, self.caps)
         if self.labelled is not None:
             object.__setattr__(self, "labelled", as_indices(self.labelled, n_points, "labelled"))
@@ -97,22 +102,10 @@ class Problem:
         weights, caps : float or array, shape (N,)
         names : sequence of str, optional
         """
-        matrix, columns = as_points(A, "A")
-        n_points, n_moments = matrix.shape
-        if names is None:
-            names = columns or [f"a{moment}" for moment in range(n_moments)]
-        if isinstance(names, str) or not isinstance(names, Sequence) or len(names) != n_moments:
-            names = names if isinstance(names, Sequence) and not isinstance(names, str) else [str(names)]
-            raise DataError(f"names holds {len(names)} name(s), but A has {n_moments} column(s).")
-        block = MomentBlock(
-            features=matrix,
-            origin=np.zeros(n_moments),
-            transform=None,
-            shift=np.zeros(n_moments),
-            lower=_as_bound(lower, n_moments, "lower"),
-            upper=_as_bound(upper, n_moments, "upper"),
-            names=tuple(str(name) for name in names),
-        )
+        block = _plain_block(A, lower, upper, names)
+        n_points = block.n_points
+        if isinstance(block.features, Chunked):
+            weights, caps = _kept_small(weights, n_points, "weights"), _kept_small(caps, n_points, "caps")
         return cls((block,), as_vector(weights, n_points, "weights"), as_vector(caps, n_points, "caps"))
 
     @property
@@ -175,7 +168,8 @@ class Problem:
     @cached_property
     def point_weight(self) -> float:
         """The typical weight of one whole point: the median of ``weights * caps`` where it is not zero."""
-        full = np.abs(self.weights * self.caps)
+        weights, caps = condensed(self.weights, self.caps)
+        full = np.abs(weights * caps)
         return float(np.median(full[full > 0])) if (full > 0).any() else 1.0
 
     @property
@@ -193,7 +187,7 @@ class Problem:
         for block, part in zip(self.blocks, np.split(factors, cuts), strict=True):
             changed = block.scaled(part)
             blocks.append(replace(changed, lower=changed.lower / cap, upper=changed.upper / cap) if cap != 1 else changed)
-        return replace(self, blocks=tuple(blocks), weights=self.weights / weight, caps=self.caps / cap)
+        return replace(self, blocks=tuple(blocks), weights=_over(self.weights, weight), caps=_over(self.caps, cap))
 
     def with_block(self, block: MomentBlock) -> Self:
         """Return the problem with more moments; names that are taken get a number."""
@@ -221,7 +215,7 @@ class Problem:
         names : sequence of str
         shift : float or sequence of float
         """
-        rows = Problem.from_arrays(features, lower, upper, names=names).blocks[0]
+        rows = _plain_block(features, lower, upper, names)
         return self.with_block(replace(rows, shift=as_vector(shift, len(rows.names), "shift")))
 
     def linear_program(self) -> LinearProgram:
@@ -268,14 +262,53 @@ class Problem:
         return f"Problem({points}, {len(names)} moment{'s' if len(names) != 1 else ''}: {shown})"
 
 
+def _plain_block(A: Any, lower: Any, upper: Any, names: Sequence[str] | None) -> MomentBlock:
+    """Return moments that are the columns of a matrix as they stand."""
+    matrix, columns = as_table(A, "A")
+    if isinstance(matrix, Chunked):
+        summarise(matrix, argument="A")
+    n_moments = matrix.shape[1]
+    if names is None:
+        names = columns or [f"a{moment}" for moment in range(n_moments)]
+    if isinstance(names, str) or not isinstance(names, Sequence) or len(names) != n_moments:
+        names = names if isinstance(names, Sequence) and not isinstance(names, str) else [str(names)]
+        raise DataError(f"names holds {len(names)} name(s), but A has {n_moments} column(s).")
+    return MomentBlock(
+        features=matrix,
+        origin=np.zeros(n_moments),
+        transform=None,
+        shift=np.zeros(n_moments),
+        lower=_as_bound(lower, n_moments, "lower"),
+        upper=_as_bound(upper, n_moments, "upper"),
+        names=tuple(str(name) for name in names),
+    )
+
+
 def _check_products(weights: FloatArray, caps: FloatArray) -> None:
     """Refuse weights and caps whose products are beyond floats: no certificate could be computed from them."""
+    n_points = weights.size
+    weights, caps = condensed(weights, caps)
+    total = 0.0
     with np.errstate(over="ignore", under="ignore"):
-        full = np.abs(weights * caps)
-        lost = (weights != 0) & (caps != 0) & (full < 1e-280)
-        if lost.any() or not full.sum() < 1e300:
-            end = "vanish" if lost.any() else "overflow"
-            raise DataError(f"weights times caps {end}: the weight of a whole point must be a number. Choose other units.")
+        for start in range(0, weights.size, STRETCH):
+            weight, cap = weights[start : start + STRETCH], caps[start : start + STRETCH]
+            full = np.abs(weight * cap)
+            lost = (weight != 0) & (cap != 0) & (full < 1e-280)
+            total += float(full.sum()) * (n_points / weights.size)
+            if lost.any() or not total < 1e300:
+                end = "vanish" if lost.any() else "overflow"
+                raise DataError(
+                    f"weights times caps {end}: the weight of a whole point must be a number. Choose other units."
+                )
+
+
+def _kept_small(values: Any, length: int, argument: str) -> Any:
+    """Keep one number for all points as one number."""
+    return constant(float(as_vector(values, 1, argument)[0]), length) if np.ndim(values) == 0 else values
+
+
+def _over(vector: FloatArray, unit: float) -> FloatArray:
+    return constant(vector[0] / unit, vector.size) if is_constant(vector) else vector / unit
 
 
 def _as_bound(values: Any, length: int, argument: str) -> FloatArray:

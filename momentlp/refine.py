@@ -37,10 +37,11 @@ def refine(problem: Problem, h: FloatArray, y: FloatArray, margin: float = 1e-9)
     at_bound = np.flatnonzero(~problem.noise & ((np.abs(y) * scale > margin) | (problem.lower == problem.upper)))
     if not (0 < between.size <= LARGEST and 0 < at_bound.size <= LARGEST):
         return h, y
-    system = problem.A.rows(between)[:, at_bound] / scale[at_bound]
+    rows = problem.A.rows(between)
+    system = rows[:, at_bound] / scale[at_bound]
     activity = (problem.A.T @ h)[at_bound]
     bound = np.where(y > 0, problem.upper, problem.lower)[at_bound]
-    scores = (problem.weights - problem.A @ y)[between]
+    scores = problem.weights[between] - rows @ y
     if not np.isfinite(bound).all():
         return h, y
     try:

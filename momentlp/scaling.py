@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from momentlp.arrays import FloatArray
+from momentlp.arrays import FloatArray, condensed
 from momentlp.backend import Answer, Options
 from momentlp.problem import Problem
 from momentlp.refine import admissible
@@ -26,11 +26,12 @@ class Units:
     @classmethod
     def of(cls, problem: Problem, sizes: FloatArray) -> Units:
         """Bring moments of the given sizes, the typical cap and the largest weight to between 1 and 2."""
-        caps = problem.caps[problem.caps > 0]
+        weights, caps = condensed(problem.weights)[0], condensed(problem.caps)[0]
+        caps = caps[caps > 0]
         sizes = np.where(problem.noise, problem.A.each("offset"), sizes)  # whose entries then vanish
         return cls(
             factors=1.0 / _power_of_two(sizes),
-            weight=float(_power_of_two(np.abs(problem.weights).max(initial=0.0))),
+            weight=float(_power_of_two(np.abs(weights).max(initial=0.0))),
             cap=float(_power_of_two(np.median(caps) if caps.size else 1.0)),
         )
 
@@ -54,9 +55,10 @@ class Units:
         The projections only remove violations that solvers leave within their tolerance. Whatever is not a number becomes
         zero: the certificate then shows that nothing was proved.
         """
-        h = np.zeros(problem.n_points) if answer.membership is None else answer.membership * self.cap
+        h = np.zeros(problem.n_points) if answer.membership is None else np.nan_to_num(answer.membership, nan=0.0)
         y = np.zeros(problem.n_moments) if answer.multipliers is None else answer.multipliers * self.factors * self.weight
-        h = np.clip(np.nan_to_num(h, nan=0.0), 0.0, problem.caps)
+        h *= self.cap  # in place from here on: there may be very many points
+        np.clip(h, 0.0, problem.caps, out=h)
         y = np.where(problem.noise, 0.0, y)
         return h, admissible(problem, np.nan_to_num(y, nan=0.0, posinf=0.0, neginf=0.0))
 

@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy as np
 
-from momentlp.arrays import FloatArray
+from momentlp.arrays import FloatArray, condensed
 from momentlp.backend import Answer, Backend, Capability, Options, Outcome, Progress, check_number
 from momentlp.certificate import Certificate, dual_bound
 from momentlp.choice import choose
@@ -316,11 +316,12 @@ def _shows_empty(problem: Problem, y: FloatArray, bound: float) -> bool:
     which nothing is known, are not means: there only an optimum of zero is empty. Where a point has no weight, size says
     nothing.
     """
-    full = (problem.weights * problem.caps)[problem.caps > 0]
+    weights, caps = condensed(problem.weights, problem.caps)
+    full = (weights * caps)[caps > 0]
     if not problem.zero_is_feasible or (full.size and full.min() <= 0):
         return False
     means = np.concatenate([np.full(block.n_moments, block.widens is not None) for block in problem.blocks])
-    largest = np.abs(problem.weights).max()
+    largest = np.abs(weights).max()
     with np.errstate(over="ignore"):
         from_means = not (np.abs(y[~means]) * problem.scale[~means] > 1e-12 * largest).any()
     lightest = float(full.min()) if full.size else 0.0

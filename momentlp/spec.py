@@ -13,7 +13,18 @@ import scipy.sparse as sp
 from pydantic import BaseModel, BeforeValidator, Field, SerializeAsAny, model_validator
 from pydantic_core import PydanticSerializationError
 
-from momentlp.arrays import FloatArray, Matrix, as_indices, as_points, as_positions, as_sample, as_vector, is_sparse
+from momentlp.arrays import (
+    FloatArray,
+    Matrix,
+    as_indices,
+    as_positions,
+    as_sample,
+    as_vector,
+    condensed,
+    constant,
+    is_sparse,
+)
+from momentlp.chunks import Chunked, summarise
 from momentlp.constraints import Constraint, Data
 from momentlp.errors import CompileError, DataError, FileFormatError, SpecError
 from momentlp.features import FeatureMap, FittedMap, Linear
@@ -21,6 +32,7 @@ from momentlp.files import write_atomically
 from momentlp.kinds import Declared, Kind, short
 from momentlp.plain import LONGEST_TEXT, LONGEST_YAML, parse_json, parse_yaml, require_yaml
 from momentlp.problem import Problem
+from momentlp.sources import as_table
 from momentlp.tolerances import Absolute, Target, Tolerance
 
 __all__ = ["Spec"]
@@ -71,7 +83,8 @@ class Spec(Declared):
         Parameters
         ----------
         X : array, frame or sparse matrix, shape (N, d)
-            The points among which the class is sought.
+            The points among which the class is sought. A ``numpy.memmap``, a zarr array, a dask array or what
+            :func:`momentlp.open_points` returns is read in chunks and need not fit in memory.
         labelled : indices or boolean mask into X
             Points of X known to belong to the class.
         sample : array, frame or sparse matrix, shape (l, d)
@@ -94,18 +107,20 @@ class Spec(Declared):
         if len(chosen) != 1:
             got = " and ".join(chosen) or "none of them"
             raise CompileError(f"compile needs exactly one of labelled=, sample= and mean=, but got {got}.")
-        points, columns = as_points(X, "X")
-        caps = (
-            np.ones(points.shape[0]) if sample_weight is None else as_vector(sample_weight, points.shape[0], "sample_weight")
-        )
-        if (caps < 0).any():
-            raise DataError(f"sample_weight must not be negative, but entry {int(np.argmax(caps < 0))} is {caps.min()}.")
-        known = None if labelled is None else as_indices(as_positions(labelled, X), points.shape[0], "labelled")
+        points, columns = as_table(X, "X")
+        n_points = points.shape[0]
+        ones = constant(1.0, n_points) if isinstance(points, Chunked) else np.ones(n_points)
+        caps = ones if sample_weight is None else as_vector(sample_weight, n_points, "sample_weight")
+        (least,) = condensed(caps)
+        if (least < 0).any():
+            raise DataError(f"sample_weight must not be negative, but entry {int(np.argmax(least < 0))} is {least.min()}.")
+        known = None if labelled is None else as_indices(as_positions(labelled, X), n_points, "labelled")
         if known is not None and not caps[known].sum() > 0:
             raise DataError("sample_weight is zero for every labelled point: the class has no mean then.")
         others = None if sample is None else as_sample(sample, points, columns)
         fits = [_fit(part, points, columns, others) for part in self.features.parts()]
         fits = _told_apart(fits)
+        summarise(*(fit.points for fit in fits if isinstance(fit.points, Chunked)))
         counts = tuple(len(fit.fitted.names) for fit in fits)
         means = (
             [None] * len(fits) if mean is None else np.split(as_vector(mean, sum(counts), "mean"), np.cumsum(counts)[:-1])
@@ -113,12 +128,10 @@ class Spec(Declared):
         blocks = []
         for fit, tolerance, alpha in zip(fits, self.tolerance.split(counts), means, strict=True):
             members = fit.points[known] if known is not None else fit.sample
-            weights = caps[known] if known is not None else None
-            centre = _mean(members, weights) if alpha is None else alpha
+            centre = _mean(members, caps[known] if known is not None else None) if alpha is None else alpha
             blocks.append(tolerance.block(Target(fit.points, centre, fit.fitted.names, fit.fitted, members)))
-        problem = Problem(
-            tuple(blocks), weights=np.ones(points.shape[0]), caps=caps, labelled=known, population=float(caps.sum())
-        )
+        weights = ones if isinstance(points, Chunked) else np.ones(n_points)
+        problem = Problem(tuple(blocks), weights=weights, caps=caps, labelled=known, population=float(caps.sum()))
         data = Data(points, columns)
         for constraint in self.constraints:
             problem = constraint.apply(problem, data)
@@ -231,11 +244,14 @@ class _Fit:
     """One part of the feature map, fitted, and the features it gives."""
 
     fitted: FittedMap
-    points: Matrix
+    points: Matrix | Chunked
     sample: Matrix | None
 
 
-def _fit(part: FeatureMap, points: Matrix, columns: tuple[str, ...] | None, sample: Matrix | None) -> _Fit:
+def _fit(part: FeatureMap, points: Matrix | Chunked, columns: tuple[str, ...] | None, sample: Matrix | None) -> _Fit:
+    if isinstance(points, Chunked):
+        fitted, features = part.fit_chunks(points)
+        return _Fit(fitted, features, None if sample is None else fitted(sample, "sample"))
     if sample is None or not part.joint:
         fitted = part.fit(points, columns)
         return _Fit(fitted, part.training(points, fitted), None if sample is None else fitted(sample, "sample"))

@@ -18,6 +18,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from momentlp.arrays import FloatArray, is_sparse
+from momentlp.chunks import in_memory
 from momentlp.moments import MomentBlock
 from momentlp.problem import Problem
 
@@ -174,7 +175,8 @@ def _moments(problem: Problem) -> Iterator[tuple[Integers, int]]:
 
 
 def _moments_of(block: MomentBlock) -> Iterator[tuple[Integers, int]]:
-    features = np.asarray(block.features.toarray() if is_sparse(block.features) else block.features, dtype=np.float64)
+    features = in_memory(block.features, "exact arithmetic")
+    features = np.asarray(features.toarray() if is_sparse(features) else features, dtype=np.float64)
     centred = []
     for k in range(block.origin.size):
         whole, exponent = as_whole(np.append(features[:, k], block.origin[k]))

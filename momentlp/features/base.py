@@ -16,6 +16,7 @@ import scipy.sparse as sp
 from numpy.typing import NDArray
 
 from momentlp.arrays import Matrix, as_points, check_columns, is_sparse
+from momentlp.chunks import Chunked, Mapped, regular, summarise
 from momentlp.errors import CompileError, DataError
 from momentlp.kinds import Kind
 
@@ -78,6 +79,18 @@ class FeatureMap(Kind):
     joint: ClassVar[bool] = False
     """Whether a sample that is not part of X is fitted together with X, as it must be for a map that is a graph."""
 
+    def needs_all_points(self) -> str | None:
+        """Say what to use instead if this map needs all points at once; None if it works point by point.
+
+        Point by point: what it learned and one point are enough for the features of that point. Only then can it map points
+        that are read in chunks.
+        """
+        return "Linear, Quadratic, or Kernel(landmarks=...)" if self.joint else None
+
+    def rows_to_learn(self) -> int:
+        """Say how many points are enough to learn from, where they are read in chunks; they are taken at regular steps."""
+        return 10_000
+
     def parts(self) -> tuple[FeatureMap, ...]:
         """Return the maps whose features stand side by side; each becomes a block of moments of its own."""
         return (self,)
@@ -90,6 +103,24 @@ class FeatureMap(Kind):
             raise CompileError(f"{type(self).__name__}.learn must return the names of its features and a dict of arrays.")
         names, state = learned
         return FittedMap(self, columns, tuple(names), state, named_inputs=inputs is not None)
+
+    def fit_chunks(self, points: Chunked) -> tuple[FittedMap, Chunked]:
+        """Fit to points that are read in chunks, and return their features, which are computed when they are needed."""
+        instead = self.needs_all_points()
+        if instead is not None:
+            raise CompileError(
+                f"{type(self).__name__} needs all points at once, but X is read in chunks: use {instead}, or read X with "
+                "numpy.asarray if memory allows."
+            )
+        sample = regular(points, self.rows_to_learn())
+        if not np.isfinite(sample).all():
+            summarise(points)  # which says where
+        fitted = self.fit(sample, points.names)
+        return fitted, self.lazily(points, fitted)
+
+    def lazily(self, points: Chunked, fitted: FittedMap) -> Chunked:
+        """Return the features of points that are read in chunks."""
+        return Mapped(points, fitted)
 
     @abstractmethod
     def learn(self, X: Matrix, inputs: tuple[str, ...]) -> tuple[tuple[str, ...], dict[str, NDArray[Any]]]:

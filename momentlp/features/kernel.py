@@ -81,6 +81,10 @@ class Kernel(FeatureMap):
         state |= keep(centres, "centres")
         return names, state
 
+    def needs_all_points(self) -> str | None:
+        """Without landmarks every point is a column."""
+        return "Kernel(landmarks=...)" if self.landmarks is None else None
+
     def transform(self, X: Matrix, fitted: FittedMap) -> Matrix:
         """Return the kernel between the points and the columns."""
         from sklearn.metrics.pairwise import pairwise_kernels

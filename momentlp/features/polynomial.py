@@ -9,6 +9,7 @@ import scipy.sparse as sp
 from numpy.typing import NDArray
 
 from momentlp.arrays import FloatArray, Matrix, is_sparse
+from momentlp.chunks import Chunked
 from momentlp.features.base import FeatureMap, FittedMap
 
 __all__ = ["Linear", "Quadratic", "column_spread"]
@@ -41,6 +42,14 @@ class Linear(FeatureMap):
     def learn(self, X: Matrix, inputs: tuple[str, ...]) -> tuple[tuple[str, ...], dict[str, NDArray[Any]]]:
         """Remember the spread of each column, if it is to be divided by."""
         return inputs, {"spread": column_spread(X)} if self.standardise else {}
+
+    def rows_to_learn(self) -> int:
+        """Return none, unless the spread is to be known."""
+        return super().rows_to_learn() if self.standardise else 0
+
+    def lazily(self, points: Chunked, fitted: FittedMap) -> Chunked:
+        """Return the points themselves where nothing is to be done with them."""
+        return super().lazily(points, fitted) if self.standardise else points
 
     def transform(self, X: Matrix, fitted: FittedMap) -> Matrix:
         """Return the points, divided by the spread if so asked."""
@@ -78,6 +87,10 @@ class Quadratic(FeatureMap):
         state = {"spread": column_spread(self._expand(X))} if self.standardise else {}
         return tuple(str(name) for name in products), state
 
+    def rows_to_learn(self) -> int:
+        """Return one, for the names, unless the spread is to be known."""
+        return super().rows_to_learn() if self.standardise else 1
+
     def transform(self, X: Matrix, fitted: FittedMap) -> Matrix:
         """Return columns and products, divided by the spread if so asked."""
         features = self._expand(X)
@@ -98,7 +111,11 @@ class Quadratic(FeatureMap):
 
 def column_spread(X: Matrix, constant: float = 1.0) -> FloatArray:
     """Return the standard deviation of each column over the points; ``constant`` for a column that does not vary."""
-    if is_sparse(X):
+    if isinstance(X, Chunked):
+        seen = X.summary
+        spread = np.sqrt(seen.square / seen.count)
+        size = np.maximum(np.abs(seen.low), np.abs(seen.high))
+    elif is_sparse(X):
         by_column = sp.csc_array(X, dtype=np.float64)
         n, filled = X.shape[0], np.diff(by_column.indptr)
         mean = np.ravel(np.asarray(by_column.sum(axis=0))) / n

@@ -97,7 +97,8 @@ class Transformer(FeatureMap):
     """Any scikit-learn transformer or pipeline, fitted on the points.
 
     One that is scikit-learn's own and has plain parameters can be written to a spec file and read back. A problem that
-    holds a fitted one cannot be saved, since that would take a pickle.
+    holds a fitted one cannot be saved, since that would take a pickle. Where points are read in chunks, it is fitted on a
+    sample of them, and its ``transform`` must work row by row, as those of scikit-learn do.
 
     Examples
     --------
