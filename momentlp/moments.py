@@ -123,10 +123,21 @@ class MomentBlock:
 
     def widened(self, width: float) -> MomentBlock:
         """Return the block with one tolerance for all its features; the rows of a constraint stay as they are."""
+        return self._with_width(np.full(self.origin.size, width))
+
+    def with_tolerance(self, value: float, *, relative: bool = False) -> MomentBlock:
+        """Return the block with another tolerance: the same for all its features, or its own times a number."""
+        return self._with_width(value * self.width) if relative and self.width is not None else self.widened(value)
+
+    def _with_width(self, width: FloatArray) -> MomentBlock:
         if self.widens is None:
             return self
-        same = np.full(self.origin.size, width)
-        return MomentBlock.near(self.features, self.origin, same, labels=self.labels, widens=self.widens, fitted=self.fitted)
+        block = MomentBlock.near(
+            self.features, self.origin, width, labels=self.labels, widens=self.widens, fitted=self.fitted
+        )
+        if "_extent" in self.__dict__:  # the features are the same: no need to look at them again
+            block.__dict__["_extent"] = self._extent
+        return block
 
     @property
     def n_points(self) -> int:
@@ -201,12 +212,18 @@ class MomentBlock:
     @cached_property
     def _range(self) -> tuple[FloatArray, FloatArray]:
         """The least and the largest entry of each moment."""
-        if isinstance(self.features, Chunked):
-            return self._range_in_chunks()
         if is_sparse(self.features):
             part = self.linear_part().tocsc()
             low, high = (np.ravel(extreme.toarray()) + self.constant for extreme in (part.min(axis=0), part.max(axis=0)))
             return low, high
+        if self.transform is None or np.diff(sp.csc_array(self.transform).indptr).max(initial=0) <= 1:
+            # Rounding keeps the order of numbers, so the least and the largest entry of a feature give those of a moment
+            # that is made of it alone.
+            ends = replace(self, features=self._extent).rows(slice(None))
+            return ends.min(axis=0), ends.max(axis=0)
+        if isinstance(self.features, Chunked):
+            lows, highs = zip(*MomentMatrix((self,)).scan(_range_of), strict=True)
+            return np.min(lows, axis=0), np.max(highs, axis=0)
         low, high = np.full(self.n_moments, np.inf), np.full(self.n_moments, -np.inf)
         for rows in self._chunks():
             chunk = self.rows(rows)
@@ -214,18 +231,12 @@ class MomentBlock:
             np.maximum(high, chunk.max(axis=0), out=high)
         return low, high
 
-    def _range_in_chunks(self) -> tuple[FloatArray, FloatArray]:
-        """Read the range of moments off that of the features, which was seen when they were first looked at.
-
-        Rounding keeps the order of numbers, so the least and the largest entry of a feature give those of a moment that is
-        made of it alone.
-        """
-        if self.transform is None or np.diff(sp.csc_array(self.transform).indptr).max(initial=0) <= 1:
-            seen = self.features.summary
-            ends = replace(self, features=np.vstack([seen.low, seen.high])).rows(slice(None))
-            return ends.min(axis=0), ends.max(axis=0)
-        lows, highs = zip(*MomentMatrix((self,)).scan(_range_of), strict=True)
-        return np.min(lows, axis=0), np.max(highs, axis=0)
+    @cached_property
+    def _extent(self) -> NDArray[np.floating[Any]]:
+        """The least and the largest entry of each feature, in two rows; chunks were seen when they were first looked at."""
+        if isinstance(self.features, Chunked):
+            return np.vstack([self.features.summary.low, self.features.summary.high])
+        return np.vstack([self.features.min(axis=0), self.features.max(axis=0)])
 
     def columns(self, moments: IndexArray) -> FloatArray:
         """Return some columns of A, dense."""
@@ -361,7 +372,7 @@ class MomentMatrix:
         self.table: Chunked | None = tables[0] if tables else None
         """Where the points are read from in chunks, if they are."""
 
-    def scan(self, work: Callable[..., Result], *vectors: NDArray[Any]) -> Iterator[Result]:
+    def scan(self, work: Callable[..., Result], *vectors: Any) -> Iterator[Result]:
         """Yield ``work(part, *pieces)`` for each chunk of points, in order: one pass over the points.
 
         Where nothing is read in chunks that is one call, with the whole matrix and the vectors as they are.
@@ -371,7 +382,7 @@ class MomentMatrix:
         work : callable
             Gets a MomentMatrix of the points of one chunk, in memory, and the piece of each vector that belongs to them. A
             function of a module, or a :func:`functools.partial` of one: a cluster has to send it.
-        *vectors : arrays of length N
+        *vectors : arrays of length N, or what is sliced like one
             One that is :func:`~momentlp.arrays.constant`, and one that is 0 or one other number almost everywhere, cost
             next to nothing to send.
 

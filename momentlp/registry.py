@@ -43,9 +43,8 @@ def backends() -> list[BackendInfo]:
 def get_backend(backend: str | Backend) -> Backend:
     """Return a backend that is ready to run.
 
-    ``"auto"``, where no problem is at hand to choose by (:func:`momentlp.choice.choose`), is HiGHS: a required dependency, so
-    the choice depends neither on what else is installed nor on the order of installation. There is no fallback to another
-    solver.
+    ``"auto"``, where no problem is at hand to choose by (:func:`momentlp.choice.choose`), is HiGHS: a required dependency,
+    so that the choice depends neither on what else is installed nor on the order. There is no fallback to another solver.
 
     Raises
     ------

@@ -17,9 +17,9 @@ __all__ = ["nearby"]
 def nearby(problem: Problem, start: Any) -> tuple[FloatArray, FloatArray]:
     """Return (h, y) for a problem, taken from the solution of another or given as they are.
 
-    Moments that both problems have, by name, keep their multipliers; new ones get none. If there are as many points as before,
-    memberships are kept too. If not, the scores decide: points are put on their sides, and as many as there are moments with
-    a multiplier, those nearest to the hyperplane, in between.
+    Moments that both problems have, by name, keep their multipliers; new ones get none. If there are as many points as
+    before, memberships are kept too. If not, the scores decide: points are put on their sides, and as many as there are
+    moments with a multiplier, those nearest to the hyperplane, in between.
 
     Raises
     ------

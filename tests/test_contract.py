@@ -20,6 +20,10 @@ class TestPyomo(BackendContract):
     backend = "pyomo"
 
 
+class TestSifting(BackendContract):
+    backend = "sifting"
+
+
 class TestLinear(FeatureMapContract):
     features = mlp.Linear()
 

@@ -15,6 +15,7 @@ D is large for points that are not decided yet, and E small for moments that hol
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any, NamedTuple
@@ -119,13 +120,15 @@ class Iterate:
         )  # fmt: skip
 
 
-def follow(problem: Barrier, most: int = 60, spare: int = 50) -> tuple[Iterate, int]:
+def follow(problem: Barrier, late: Callable[[], bool], most: int = 60, spare: int = 50) -> tuple[Iterate, int]:
     """Follow the path until the points that are open are about as many as the moments that hold, as at a vertex.
 
     Stops early where the numbers give out: whatever it finds is a guess that the simplex method puts right.
 
     Parameters
     ----------
+    late : callable
+        Asked before each step whether time is up.
     most : int
         The largest number of steps.
     spare : int
@@ -133,7 +136,7 @@ def follow(problem: Barrier, most: int = 60, spare: int = 50) -> tuple[Iterate, 
     """
     now = Iterate.first(problem)
     for step in range(most):
-        following = _step(problem, now)
+        following = None if late() else _step(problem, now)
         if following is None:
             return now, step
         now = following
@@ -244,7 +247,7 @@ class _System(NamedTuple):
         """Build it; ``own`` is the diagonal of ``A^T D A``."""
         whole = A, D, E
         tight = np.flatnonzero(own * ROOMY > E)
-        open_ = np.flatnonzero(D > NEGLIGIBLE * D.max())
+        open_ = np.flatnonzero(D / D.max() > NEGLIGIBLE)
         root = np.sqrt(D).astype(A.dtype)
         if open_.size < 0.7 * D.size:
             A, root = A[open_], root[open_]

@@ -49,9 +49,7 @@ class Priced:
     strays: int
 
 
-def price(
-    problem: Problem, y: FloatArray, before: FloatArray | None, taken: IndexArray, band: float, most: int
-) -> Priced:
+def price(problem: Problem, y: FloatArray, before: FloatArray | None, taken: IndexArray, band: float, most: int) -> Priced:
     """Make a pass.
 
     Parameters

@@ -16,7 +16,7 @@ wrong side may leave it without a feasible point: one more column, with a price,
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
@@ -26,7 +26,7 @@ from momentlp.backend import Answer, Outcome
 from momentlp.problem import Problem
 from momentlp_sifting.interior import Barrier, follow
 
-__all__ = ["Inner", "Stopped", "Tally", "settle"]
+__all__ = ["Inner", "Pair", "StoppedError", "Tally", "settle"]
 
 Mask = NDArray[np.bool_]
 Pair = tuple[FloatArray, FloatArray]
@@ -36,10 +36,10 @@ ON_PLANE = 1e-9  # a score this small, in units of the weights, has no side
 HOLDS = 1e-9  # a moment this far beyond its bound, in points, is violated
 SMALL = 1500  # as many points go to the simplex method at once
 ROUNDS = 200
-DEAREST = 1e10  # the price at which what is lacking cannot be had
+DEAREST = 1e8  # the price at which what is lacking cannot be had
 
 
-class Stopped(Exception):
+class StoppedError(Exception):
     """The inner solver stopped short of an optimum; ``answer`` says why, and ``pair`` is the best that is known."""
 
     def __init__(self, answer: Answer, pair: Pair) -> None:
@@ -49,12 +49,19 @@ class Stopped(Exception):
 
 @dataclass
 class Tally:
-    """What was done so far."""
+    """What was done so far, and whether time is up."""
 
+    late: Callable[[], bool]
     steps: int = 0
     iterations: int = 0
     programs: int = 0
-    largest: tuple[int, int] = field(default=(0, 0))
+    largest: tuple[int, int] = (0, 0)
+
+    def count(self, answer: Answer, shape: tuple[int, int]) -> None:
+        """Add a small program."""
+        self.programs += 1
+        self.iterations += answer.iterations or 0
+        self.largest = max(self.largest, shape)
 
 
 def settle(problem: Barrier, inner: Inner, tally: Tally, start: Pair | None = None) -> Pair:
@@ -93,7 +100,7 @@ def settle(problem: Barrier, inner: Inner, tally: Tally, start: Pair | None = No
             now.insist(h, y)
         else:
             return h, y
-    raise Stopped(Answer(Outcome.FAILED, None, None, f"no end after {ROUNDS} rounds"), (h, y))
+    raise StoppedError(Answer(Outcome.FAILED, None, None, f"no end after {ROUNDS} rounds"), (h, y))
 
 
 class _Restriction:
@@ -101,7 +108,7 @@ class _Restriction:
 
     def __init__(self, problem: Barrier, points: Mask, moments: Mask, side: Mask, start: Pair | None) -> None:
         self.problem, self.points, self.moments, self.side, self.start = problem, points, moments, side, start
-        self.price = 10.0
+        self.price = 10.0 if start is None else 10.0 * (1.0 + float(np.abs(start[1]).sum()))
 
     @classmethod
     def around(cls, problem: Barrier, start: Pair | None, least: int = 0) -> _Restriction:
@@ -120,6 +127,8 @@ class _Restriction:
     def solve(self, inner: Inner, tally: Tally) -> tuple[FloatArray, FloatArray, float]:
         """Solve the small program; return (h, y) for all points and moments, and what is lacking to a feasible point."""
         whole, chosen, rows = self.problem, np.flatnonzero(self.points), np.flatnonzero(self.moments)
+        if not rows.size:  # no moment holds: every point that weighs something is in
+            return np.where(whole.weights > 0, whole.caps, 0.0), np.zeros(whole.A.shape[1]), 0.0
         h = np.where(self.side & ~self.points, whole.caps, 0.0)
         held = (h @ whole.A)[rows]
         A = whole.A[np.ix_(chosen, rows)]
@@ -132,20 +141,17 @@ class _Restriction:
         most = float(np.abs(missing).max(initial=0.0))
         if most > 0:  # one more column takes away what is too much and brings what is too little, at a price
             A = np.vstack([A, -missing / most])
-            self.price = max(self.price, 10.0 if start is None else 10.0 * float(np.abs(start[1]).sum()))
             weights, caps = np.append(weights, -self.price), np.append(caps, 2 * most)
             start = None if start is None else (np.append(start[0], 0.0), start[1])
         answer = inner(Problem.from_arrays(A, lower, upper, weights=weights, caps=caps), start)
-        tally.programs += 1
-        tally.iterations += answer.iterations or 0
-        tally.largest = max(tally.largest, (chosen.size, rows.size))
+        tally.count(answer, (chosen.size, rows.size))
         y = np.zeros(whole.A.shape[1])
         if answer.membership is not None:
             h[chosen] = answer.membership[: chosen.size]
         if answer.multipliers is not None:
             y[rows] = answer.multipliers
         if answer.outcome is not Outcome.OPTIMAL or answer.membership is None or answer.multipliers is None:
-            raise Stopped(answer, (h, y))
+            raise StoppedError(answer, (h, y))
         self.start = h, np.where(np.abs(y) > 1e-12, y, 0.0)
         return h, y, float(answer.membership[chosen.size :].sum())
 
@@ -163,13 +169,12 @@ class _Restriction:
         """Raise the price of what is lacking: either it can be had, or no point is feasible."""
         self.price *= 100.0
         if self.price > DEAREST:
-            raise Stopped(Answer(Outcome.INFEASIBLE, None, None, "no set of points meets the bounds"), (h, y))
+            raise StoppedError(Answer(Outcome.INFEASIBLE, None, None, "no set of points meets the bounds"), (h, y))
 
 
 def _guess(problem: Barrier, tally: Tally) -> Pair:
     """Return what the interior-point method finds out, rounded to what it means."""
-    now, steps = follow(problem)
+    now, steps = follow(problem, tally.late)
     tally.steps += steps
     h = np.where(now.open, now.h, np.where(now.h > problem.caps / 2, problem.caps, 0.0))
     return h, np.where(now.held, now.y, 0.0)
-
