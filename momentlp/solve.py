@@ -26,6 +26,7 @@ from momentlp.scaling import Units
 from momentlp.solution import Solution
 from momentlp.start import nearby
 from momentlp.status import Status
+from momentlp.threads import one_thread
 
 __all__ = ["solve"]
 
@@ -126,7 +127,8 @@ def solve(
             f"backend {solver.name!r} cannot honour {capability.value}: leave it out, or choose a backend that lists it "
             "in momentlp.backends()."
         )
-    solution = _solve(problem, solver, asked, tol, repair)
+    with one_thread():
+        solution = _solve(problem, solver, asked, tol, repair)
     if model is not None and solution.status not in (Status.INFEASIBLE, Status.FAILED):
         modeller().load_values(model, solution)
     return solution

@@ -31,9 +31,12 @@ __all__ = ["Barrier", "Iterate", "follow"]
 
 BACK_OFF = 0.99  # how much of the way to the nearest bound a step may take
 SINGLE = 1e-3  # above this mu the matrix of a step is precise enough in single precision
+FILL, MARGIN, EAGER = 0.3, 0.1, 1.5  # of the start: they save a third of the steps against the middle of everything
 DECIDED = 0.02  # closer than this to 0 or its cap, a membership is on its way there
 NEGLIGIBLE = 1e-4  # points with less of the largest D are left out of the matrix of a step
 ROOMY = 300.0  # moments with so much more E than the points give are left out as well, but for the diagonal
+STRETCH = 256
+SLACK = 0.8  # open points per moment that holds, besides some spare ones, that are few enough
 SMALLEST_MU = 1e-9  # beyond this nothing more is found out
 
 
@@ -100,27 +103,42 @@ class Iterate:
     open: NDArray[np.bool_]  #: points that are neither in nor out yet
 
     @classmethod
-    def first(cls, problem: Barrier) -> Iterate:
-        """Return the start: every point half in, every moment in the middle of its bounds."""
+    def blank(cls, problem: Barrier) -> Iterate:
+        """Return what says nothing: every point open, every moment held."""
         n, m = problem.A.shape
-        h, pull = problem.caps / 2, problem.weights
-        level = float(np.abs(pull).mean()) / 2 or 0.5
-        zl = np.maximum(-pull, 0.0) + level
-        r = np.where(problem.loose, 0.0, problem.lower)
-        both = problem.low & problem.high
+        nothing, none = np.zeros(n), np.zeros(m)
+        return cls(problem.caps / 2, none, none, nothing, nothing, none, none, 1.0, np.ones(m, bool), np.ones(n, bool))
+
+    @classmethod
+    def first(cls, problem: Barrier) -> Iterate:
+        """Return the start: least squares, for lack of anything better, pushed well inside the bounds.
+
+        The memberships nearest to FILL that bring the moments near the middle of their bounds, and multipliers that explain
+        the weights: both follow from the one matrix A^T A.
+        """
+        A, caps, loose = problem.single, problem.caps, problem.loose
+        own = _pull(problem.squares, np.ones(caps.size))
+        both, usual = problem.low & problem.high, np.sqrt(own) + 1e-300  # how far a moment of points drawn by lot is off
+        half = np.where(both, (problem.upper - problem.lower) / 2, usual)
+        r = np.where(loose, 0.0, problem.lower)
         r[both] = (problem.lower[both] + problem.upper[both]) / 2
-        width = np.where(both, problem.upper - problem.lower, 2.0 * problem.A.shape[0])
         for only, bound, sign in ((problem.high & ~both, problem.upper, -1.0), (problem.low & ~both, problem.lower, 1.0)):
-            r[only] = bound[only] + sign * width[only] / 2
-        v = np.minimum(2 * level / width, 1.0)
-        nothing = np.zeros(m)
+            r[only] = bound[only] + sign * half[only]
+        room = np.where(loose, np.minimum(half, usual * 1e3) ** 2, 0.0)
+        system = _System.of(A, np.ones(caps.size), room + 1e-6 * own, own)
+        h = FILL * caps + _push(A, system.solve(r - _pull(A, FILL * caps)))
+        y = EAGER * system.solve(_pull(A, problem.weights))
+        pull = problem.weights - _push(A, y)
+        level = float(np.abs(problem.weights).mean()) / 4 or 0.25
+        zl, v = np.maximum(-pull, 0.0) + level, np.minimum(level / half, 1.0)
         return cls(
-            h, r, nothing, zl, zl + pull, np.where(problem.low, v, 0.0), np.where(problem.high, v, 0.0),
-            level, np.ones(m, dtype=bool), np.ones(n, dtype=bool),
+            np.clip(h, MARGIN * caps, (1 - MARGIN) * caps), r, y, zl, zl + pull,
+            np.where(problem.low, np.maximum(-y, 0.0) + v, 0.0), np.where(problem.high, np.maximum(y, 0.0) + v, 0.0),
+            level, np.ones(y.size, dtype=bool), np.ones(caps.size, dtype=bool),
         )  # fmt: skip
 
 
-def follow(problem: Barrier, late: Callable[[], bool], most: int = 60, spare: int = 50) -> tuple[Iterate, int]:
+def follow(problem: Barrier, late: Callable[[], bool], most: int = 60, spare: int = 80) -> tuple[Iterate, int]:
     """Follow the path until the points that are open are about as many as the moments that hold, as at a vertex.
 
     Stops early where the numbers give out: whatever it finds is a guess that the simplex method puts right.
@@ -132,15 +150,20 @@ def follow(problem: Barrier, late: Callable[[], bool], most: int = 60, spare: in
     most : int
         The largest number of steps.
     spare : int
-        How many more open points than twice the moments that hold are few enough.
+        How many more open points than moments that hold are few enough.
     """
-    now = Iterate.first(problem)
+    try:
+        now = Iterate.first(problem)
+        if not (np.isfinite(now.y).all() and np.isfinite(now.h).all()):
+            raise LinAlgError
+    except LinAlgError:
+        return Iterate.blank(problem), 0
     for step in range(most):
         following = None if late() else _step(problem, now)
         if following is None:
             return now, step
         now = following
-        if now.mu < SMALLEST_MU or int(now.open.sum()) <= 2 * int(now.held.sum()) + spare:
+        if now.mu < SMALLEST_MU or int(now.open.sum()) <= SLACK * int(now.held.sum()) + spare:
             return now, step + 1
     return now, most
 
@@ -252,11 +275,10 @@ class _System(NamedTuple):
         if open_.size < 0.7 * D.size:
             A, root = A[open_], root[open_]
         if 0 < tight.size < 0.8 * E.size:
-            A = A[:, tight]
+            A = np.take(A, tight, axis=1)
         else:
             tight = np.arange(E.size)
-        syrk = ssyrk if A.dtype == np.float32 else dsyrk
-        gram = np.asarray(syrk(1.0, (A * root[:, None]).T, lower=1), dtype=np.float64)
+        gram = _gram(A, root)
         rest = own[tight] - gram.diagonal()  # of the points left out, the diagonal stays
         return cls(tight, _factor(gram, E[tight] + np.maximum(rest, 0.0)), own + E, None if A is whole[0] else whole)
 
@@ -272,6 +294,16 @@ class _System(NamedTuple):
         solution = np.asarray(right / self.diagonal)
         solution[self.tight] = cho_solve(self.factor, right[self.tight], check_finite=False)
         return solution
+
+
+def _gram(A: Any, root: Any) -> FloatArray:
+    """Return the lower half of ``A^T diag(root)^2 A``, added up from stretches of points that stay in the cache."""
+    syrk = ssyrk if A.dtype == np.float32 else dsyrk
+    gram = np.zeros((A.shape[1], A.shape[1]), dtype=A.dtype, order="F")
+    for start in range(0, A.shape[0], STRETCH):
+        rows = A[start : start + STRETCH] * root[start : start + STRETCH, None]
+        gram = syrk(1.0, rows.T, beta=1.0, c=gram, lower=1, overwrite_c=1)
+    return np.asarray(gram, dtype=np.float64)
 
 
 def _factor(gram: FloatArray, more: FloatArray) -> Any:

@@ -122,7 +122,7 @@ class _Restriction:
         points = (h > 0) & (h < problem.caps)
         wanted = min(n, max(least, int(points.sum()) + int(moments.sum()) + NEAREST))
         points[np.argpartition(np.abs(scores), wanted - 1)[:wanted]] = True
-        return cls(problem, points, moments, scores > 0, start)
+        return cls(problem, points, moments, scores > 0, (_as_vertex(problem.caps, h, int(moments.sum())), y))
 
     def solve(self, inner: Inner, tally: Tally) -> tuple[FloatArray, FloatArray, float]:
         """Solve the small program; return (h, y) for all points and moments, and what is lacking to a feasible point."""
@@ -170,6 +170,18 @@ class _Restriction:
         self.price *= 100.0
         if self.price > DEAREST:
             raise StoppedError(Answer(Outcome.INFEASIBLE, None, None, "no set of points meets the bounds"), (h, y))
+
+
+def _as_vertex(caps: FloatArray, h: FloatArray, most: int) -> FloatArray:
+    """Return memberships of which at most so many, those furthest inside, are between their bounds."""
+    inside = np.minimum(h, caps - h) / caps
+    between = np.flatnonzero(inside > 0)
+    if between.size <= most:
+        return h
+    rounded = between[np.argpartition(-inside[between], most)[most:]]
+    h = h.copy()
+    h[rounded] = np.where(h[rounded] > caps[rounded] / 2, caps[rounded], 0.0)
+    return h
 
 
 def _guess(problem: Barrier, tally: Tally) -> Pair:

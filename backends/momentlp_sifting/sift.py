@@ -100,6 +100,8 @@ class Sift:
     def at_once(self, problem: Problem, start: Pair | None) -> Pair:
         """Solve a problem that fits in memory."""
         live = np.flatnonzero(problem.caps > 0)
+        if not live.size:
+            return np.zeros(problem.n_points), np.zeros(problem.n_moments)
         rows = problem.A.rows(slice(None) if live.size == problem.n_points else live)
         dense = Barrier(rows, problem.weights[live], problem.caps[live], problem.lower, problem.upper)
         h = np.zeros(problem.n_points)
