@@ -206,7 +206,8 @@ def mapped(fitted: FittedMap | None, chunk: Floats) -> Floats:
     """Return the features of a chunk of points, dense; the points themselves without a map."""
     if fitted is None:
         return chunk
-    features = fitted.declared.transform(chunk, fitted)
+    with np.errstate(over="ignore", invalid="ignore"):  # what comes of it is seen by summarise
+        features = fitted.declared.transform(chunk, fitted)
     name = f"what {type(fitted.declared).__name__}.transform returned"
     features = as_floats(features.toarray() if is_sparse(features) else features, name)
     if features.shape != (chunk.shape[0], len(fitted.names)):
