@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import signal
+import sys
 import threading
 import time
 import tracemalloc
@@ -393,6 +394,16 @@ def test_files_that_cannot_be_points_are_refused(tmp_path: Path) -> None:
     for rows in (0, -1, 1.5, True):
         with pytest.raises(mlp.OptionError, match="chunk_rows"):
             mlp.open_points(tmp_path / "flat.npy", chunk_rows=rows)
+
+
+@pytest.mark.parametrize(("ending", "package"), [("zarr", "zarr"), ("parquet", "pyarrow")])
+def test_a_missing_package_is_named_with_its_extra(
+    ending: str, package: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / f"points.{ending}").mkdir()
+    monkeypatch.setitem(sys.modules, package, None)
+    with pytest.raises(mlp.ExtraMissingError, match=rf"momentlp\[{ending}\]"):
+        mlp.open_points(tmp_path / f"points.{ending}")
 
 
 def test_dask_arrays_of_unknown_size_and_frames_are_refused_with_advice() -> None:
