@@ -16,6 +16,8 @@ from momentlp.errors import DataError, ExtraMissingError, FileFormatError, Optio
 
 __all__ = ["MemoryMapped", "Parquet", "Zarr", "as_table", "check_layout", "chunked_table", "open_points"]
 
+FETCHED = 500  # rows of a memory map that are fetched together
+
 
 def open_points(path: str | Path, *, chunk_rows: int | None = None, columns: Sequence[str] | None = None) -> Chunked:
     """Open a file of points that need not fit in memory. ``Spec.compile`` reads it in chunks.
@@ -121,9 +123,17 @@ class MemoryMapped(Chunked):
                 self._array._mmap.madvise(mmap.MADV_DONTNEED)  # noqa: SLF001  numpy has no public name for it
 
     def __getitem__(self, rows: slice | IndexArray) -> Floats:
-        """Return some rows, in memory. No others are read."""
-        found = np.array(as_floats(self._array[rows], "X"), subok=False)
-        self.release()
+        """Return some rows, in memory. No others are read.
+
+        Where they are scattered they are fetched a few at a time: with each the system maps its neighbours too, some 64 kB.
+        """
+        index = np.arange(*rows.indices(len(self))) if isinstance(rows, slice) else np.asarray(rows)
+        index = np.flatnonzero(index) if index.dtype == bool else index
+        found = np.empty((index.size, self.shape[1]), self.dtype)
+        together = isinstance(rows, slice) and rows.step in (None, 1)
+        for few in spans_of(index.size, _rows(self._array) if together else FETCHED):
+            found[few] = self._array[index[few][0] : index[few][-1] + 1] if together else self._array[index[few]]
+            self.release()
         return found
 
 

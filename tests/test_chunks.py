@@ -197,6 +197,22 @@ def test_features_are_computed_in_the_pass_that_needs_them(tmp_path: Path) -> No
     assert table.passes == 1
 
 
+def test_many_features_are_computed_a_few_points_at_a_time(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(chunks, "MAPPED_BYTES", 8 * 27 * 50)
+    problem = SPECS["mean"].compile(open_source("memmap32", points(), tmp_path), labelled=LABELLED)
+    assert max(span.stop - span.start for span in problem.A.spans) == 50
+    assert list(problem.A.scan(_rows)) == [span.stop - span.start for span in problem.A.spans]
+    assert_same(SPECS["mean"].compile(points(), labelled=LABELLED), problem)
+    X = np.abs(points()) + 1.0
+    X[800, 1] = 3e38
+    with pytest.raises(mlp.CompileError, match="row 800"):
+        mlp.Spec(features=mlp.Quadratic()).compile(open_source("memmap32", X, tmp_path), labelled=LABELLED)
+
+
+def _rows(A: mlp.MomentMatrix) -> int:
+    return A.shape[0]
+
+
 @pytest.mark.parametrize("bad", [np.nan, np.inf, -np.inf])
 @pytest.mark.parametrize("features", [mlp.Linear(), mlp.Quadratic(), mlp.Kernel(landmarks=3)])
 def test_what_is_not_finite_is_named(bad: float, features: Any, tmp_path: Path) -> None:
