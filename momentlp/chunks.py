@@ -11,7 +11,7 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property, partial
 from typing import TYPE_CHECKING, Any, Protocol, TypeAlias, TypeVar
 
@@ -33,11 +33,13 @@ __all__ = [
     "in_memory",
     "mapped",
     "regular",
+    "rows_to_map",
     "spans_of",
     "summarise",
 ]
 
 CHUNK_BYTES = 32 << 20  # of points, as they are stored: what is read at a time unless the user says otherwise
+MAPPED_BYTES = 16 << 20  # of features that are computed at a time; what computes them may take several times that
 CACHE_BYTES = 1 << 20  # of floats that are looked at together
 MOST_LOADED = 1 << 28  # entries; as float64 they take 2 GiB
 
@@ -206,7 +208,8 @@ def mapped(fitted: FittedMap | None, chunk: Floats) -> Floats:
     """Return the features of a chunk of points, dense; the points themselves without a map."""
     if fitted is None:
         return chunk
-    features = fitted.declared.transform(chunk, fitted)
+    with np.errstate(over="ignore", invalid="ignore"):  # what comes of it is seen by summarise
+        features = fitted.declared.transform(chunk, fitted)
     name = f"what {type(fitted.declared).__name__}.transform returned"
     features = as_floats(features.toarray() if is_sparse(features) else features, name)
     if features.shape != (chunk.shape[0], len(fitted.names)):
@@ -298,11 +301,16 @@ def _look(maps: tuple[FittedMap | None, ...], chunk: Floats) -> list[Summary] | 
     if None not in maps and not (np.isfinite(chunk.min()) and np.isfinite(chunk.max())):
         return _spot(chunk)
     for fitted in sorted(maps, key=lambda fitted: fitted is not None):
-        features = mapped(fitted, chunk)
-        summary = Summary.of(features)
-        if not summary.finite:
-            return _spot(features, f"what {type(fitted.declared).__name__}.transform returned" if fitted else "")
-        found.append((fitted, summary))
+        total: Summary | None = None
+        for rows in spans_of(chunk.shape[0], rows_to_map(len(fitted.names) if fitted else 0, chunk.shape[0])):
+            features = mapped(fitted, chunk[rows])
+            summary = Summary.of(features)
+            if not summary.finite:
+                spot = _spot(features, f"what {type(fitted.declared).__name__}.transform returned" if fitted else "")
+                return replace(spot, row=rows.start + spot.row)
+            total = summary if total is None else total + summary
+        assert total is not None  # noqa: S101  no chunk is empty
+        found.append((fitted, total))
     return [next(summary for other, summary in found if other is fitted) for fitted in maps]
 
 
@@ -314,6 +322,11 @@ def _spot(values: Floats, owner: str = "") -> _Spot:
 def spans_of(n_rows: int, step: int) -> tuple[slice, ...]:
     """Cut so many rows into chunks of ``step``."""
     return tuple(slice(start, min(start + step, n_rows)) for start in range(0, n_rows, step))
+
+
+def rows_to_map(width: int, n_rows: int) -> int:
+    """Return how many points to map to so many features at a time; all of them where nothing is mapped."""
+    return max(1, MAPPED_BYTES // (8 * width)) if width else n_rows
 
 
 def regular(table: Chunked, most: int) -> Floats:

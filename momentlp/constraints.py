@@ -11,7 +11,7 @@ import numpy as np
 import scipy.sparse as sp
 from pydantic import BeforeValidator, Field, SerializeAsAny, model_validator
 
-from momentlp.arrays import FloatArray, Matrix, as_indices, as_vector
+from momentlp.arrays import FloatArray, IndexArray, Matrix, as_indices, as_vector
 from momentlp.chunks import Chunked
 from momentlp.errors import CompileError
 from momentlp.features import FeatureMap
@@ -207,15 +207,15 @@ class GroupShare(Constraint):
 
     def apply(self, problem: Problem, data: Data) -> Problem:
         """Add ``sum (1_g - low) h >= 0`` and ``sum (1_g - high) h <= 0``."""
-        labels = self._labels(data)
+        labels, place = self._labels(data)
         known = sorted(set(labels))
         wanted = sorted(self.low.keys() | self.high.keys())
         for group in wanted:
             if group not in known:
                 raise CompileError(f"GroupShare names group {group!r}, but the groups are {', '.join(known[:8])}.")
-        features = sp.csr_array(
-            np.column_stack([np.array([label == group for label in labels], dtype=float) for group in wanted])
-        )
+        column = np.array([wanted.index(label) if label in wanted else -1 for label in labels])[place]
+        chosen = np.flatnonzero(column >= 0)
+        features = sp.csr_array((np.ones(chosen.size), (chosen, column[chosen])), shape=(data.n_points, len(wanted)))
         sides = [(g, "low") for g in wanted if g in self.low] + [(g, "high") for g in wanted if g in self.high]
         columns = [wanted.index(group) for group, _ in sides]
         block = MomentBlock(
@@ -229,15 +229,18 @@ class GroupShare(Constraint):
         )
         return problem.with_block(block)
 
-    def _labels(self, data: Data) -> list[str]:
+    def _labels(self, data: Data) -> tuple[list[str], IndexArray]:
+        """Return the labels there are, and which of them each point has."""
         if isinstance(self.groups, (str, int)) and not isinstance(self.groups, bool):
-            return [_text(value) for value in data.column(self.groups, "GroupShare.groups").tolist()]
+            values, place = np.unique(data.column(self.groups, "GroupShare.groups"), return_inverse=True)
+            return [_text(value) for value in values.tolist()], place
         if not isinstance(self.groups, tuple) or len(self.groups) != data.n_points:
             length = len(self.groups) if isinstance(self.groups, tuple) else 1
             raise CompileError(
                 f"GroupShare.groups holds {length} label(s), but there are {data.n_points} points: give one each."
             )
-        return [_text(value) for value in self.groups]
+        number = {label: at for at, label in enumerate(dict.fromkeys(self.groups))}
+        return [_text(label) for label in number], np.array([number[label] for label in self.groups])
 
 
 def _text(label: Any) -> str:

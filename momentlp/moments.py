@@ -30,7 +30,7 @@ import scipy.sparse as sp
 from numpy.typing import NDArray
 
 from momentlp.arrays import FloatArray, IndexArray, Matrix, is_constant, is_sparse
-from momentlp.chunks import Chunked, Mapped, in_memory, mapped
+from momentlp.chunks import Chunked, Mapped, in_memory, mapped, rows_to_map, spans_of
 from momentlp.errors import DataError
 from momentlp.packed import Cut, unpacked
 
@@ -373,14 +373,14 @@ class MomentMatrix:
         """Where the points are read from in chunks, if they are."""
 
     def scan(self, work: Callable[..., Result], *vectors: Any) -> Iterator[Result]:
-        """Yield ``work(part, *pieces)`` for each chunk of points, in order: one pass over the points.
+        """Yield ``work(part, *pieces)`` for the points of each of :attr:`spans`, in order: one pass over the points.
 
         Where nothing is read in chunks that is one call, with the whole matrix and the vectors as they are.
 
         Parameters
         ----------
         work : callable
-            Gets a MomentMatrix of the points of one chunk, in memory, and the piece of each vector that belongs to them. A
+            Gets a MomentMatrix of the points of one span, in memory, and the piece of each vector that belongs to them. A
             function of a module, or a :func:`functools.partial` of one: a cluster has to send it.
         *vectors : arrays of length N, or what is sliced like one
             One that is :func:`~momentlp.arrays.constant`, and one that is 0 or one other number almost everywhere, cost
@@ -398,7 +398,24 @@ class MomentMatrix:
         table, (blocks, maps) = self.table, self._shells()
         own = _Own(tuple(block.features for block in self.blocks if not isinstance(block.features, Chunked)), table.spans)
         pieces = [Cut(vector, table.spans, table.remote) for vector in vectors]
-        yield from table.scan(partial(_on_part, blocks, maps, work), own, *pieces)
+        for results in table.scan(partial(_on_parts, blocks, maps, self._most_rows, work), own, *pieces):
+            yield from results
+
+    @cached_property
+    def spans(self) -> tuple[slice, ...]:
+        """The rows that :meth:`scan` looks at together: chunks as they are read, cut where their features are many."""
+        if self.table is None:
+            return (slice(0, self.shape[0]),)
+        return tuple(
+            slice(span.start + part.start, span.start + part.stop)
+            for span in self.table.spans
+            for part in spans_of(span.stop - span.start, self._most_rows)
+        )
+
+    @property
+    def _most_rows(self) -> int:
+        """How many points to compute features of at a time, so that these take no more than points do."""
+        return rows_to_map(sum(b.features.shape[1] for b in self.blocks if isinstance(b.features, Mapped)), self.shape[0])
 
     def _shells(self) -> tuple[tuple[MomentBlock, ...], tuple[Any, ...]]:
         """Return the blocks without features, and how each comes by them.
@@ -443,7 +460,7 @@ class MomentMatrix:
         """Return the rows of A that belong to some points, dense."""
         if self.table is not None:
             own = tuple(block.features[points] for block in self.blocks if not isinstance(block.features, Chunked))
-            return _on_part(*self._shells(), MomentMatrix.toarray, self.table[points], own)
+            return _part(*self._shells(), self.table[points], own).toarray()
         return np.hstack([block.rows(points) for block in self.blocks])
 
     def columns(self, moments: IndexArray) -> FloatArray:
@@ -477,9 +494,8 @@ class MomentMatrix:
 
     def _filled(self, work: Callable[..., FloatArray], *width: int) -> FloatArray:
         """Put together what each chunk of points gives, row by row."""
-        assert self.table is not None  # noqa: S101  the caller has looked
         result = np.empty((self.shape[0], *width))
-        for span, part in zip(self.table.spans, self.scan(work), strict=True):
+        for span, part in zip(self.spans, self.scan(work), strict=True):
             result[span] = part
         return result
 
@@ -502,19 +518,29 @@ class _Own:
         return tuple(features[self.spans[place]] for features in self.features)
 
 
-def _on_part(
+def _on_parts(
     blocks: tuple[MomentBlock, ...],
     maps: tuple[Any, ...],
+    most: int,
     work: Callable[..., Result],
     chunk: Matrix,
     own: tuple[Matrix, ...],
     *pieces: Any,
-) -> Result:
-    """Give the blocks the features of one chunk, and do the work."""
+) -> list[Result]:
+    """Do the work on one chunk, at most so many points at a time."""
+    vectors = [unpacked(piece) for piece in pieces]
+    return [
+        work(_part(blocks, maps, chunk[rows], tuple(one[rows] for one in own)), *(vector[rows] for vector in vectors))
+        for rows in spans_of(chunk.shape[0], most)
+    ]
+
+
+def _part(blocks: tuple[MomentBlock, ...], maps: tuple[Any, ...], chunk: Matrix, own: tuple[Matrix, ...]) -> MomentMatrix:
+    """Give the blocks the features of some points."""
     rest = iter(own)
     features = [next(rest) if fitted is False else mapped(fitted, chunk) for fitted in maps]
     filled = tuple(replace(block, features=found) for block, found in zip(blocks, features, strict=True))
-    return work(MomentMatrix(filled), *map(unpacked, pieces))
+    return MomentMatrix(filled)
 
 
 def _range_of(part: MomentMatrix) -> tuple[FloatArray, FloatArray]:

@@ -9,9 +9,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from momentlp.arrays import FloatArray, as_points, is_sparse
+from momentlp.chunks import Chunked, summarise
 from momentlp.errors import DataError
 from momentlp.features import FittedMap
 from momentlp.problem import Problem
+from momentlp.sources import chunked_table
 
 __all__ = ["Separator"]
 
@@ -71,8 +73,12 @@ class Separator:
         Parameters
         ----------
         X : array, frame or sparse matrix, shape (n, d)
-            Points as they were given to ``compile``; rows of features where the problem was built from arrays.
+            Points as they were given to ``compile``; rows of features where the problem was built from arrays. What
+            ``compile`` reads in chunks is read in chunks here too.
         """
+        table = chunked_table(X)
+        if table is not None:
+            return self._in_chunks(table)
         if not any(self.maps):
             return np.asarray(self.offset + _bare_features(X, self.normal.size) @ self.normal, dtype=np.float64)
         parts = []
@@ -83,6 +89,16 @@ class Separator:
             sparse = is_sparse(features)
             parts.append(features @ normal - origin @ normal if sparse else (features - origin) @ normal)
         return np.asarray(self.level + np.sum(parts, axis=0), dtype=np.float64)
+
+    def _in_chunks(self, table: Chunked) -> FloatArray:
+        scores = np.empty(len(table))
+        try:
+            for span, part in zip(table.spans, table.scan(self.decision_function), strict=True):
+                scores[span] = part
+        except DataError:
+            summarise(table)  # which says which row of all is not finite, if that is what is wrong
+            raise
+        return scores
 
     def predict(self, X: Any) -> NDArray[np.bool_]:
         """Tell which new points belong to the class: those that score above zero."""

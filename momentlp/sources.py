@@ -14,7 +14,9 @@ from momentlp.arrays import IndexArray, Matrix, as_floats, as_points
 from momentlp.chunks import CHUNK_BYTES, Chunked, Floats, Pieces, Result, spans_of
 from momentlp.errors import DataError, ExtraMissingError, FileFormatError, OptionError
 
-__all__ = ["MemoryMapped", "Parquet", "Zarr", "as_table", "open_points"]
+__all__ = ["MemoryMapped", "Parquet", "Zarr", "as_table", "check_layout", "chunked_table", "open_points"]
+
+FETCHED = 500  # rows of a memory map that are fetched together
 
 
 def open_points(path: str | Path, *, chunk_rows: int | None = None, columns: Sequence[str] | None = None) -> Chunked:
@@ -78,19 +80,24 @@ def as_table(X: Any, argument: str = "X") -> tuple[Matrix | Chunked, tuple[str, 
 
     An array is checked here and now. A chunked table is not read at all: :func:`~momentlp.chunks.summarise` checks it.
     """
-    table: Chunked | None = None
+    table = chunked_table(X, argument)
+    return as_points(X, argument) if table is None else (table, table.names)
+
+
+def chunked_table(X: Any, argument: str = "X") -> Chunked | None:
+    """Return points that can be read in chunks as a table that is; None for all others."""
     home = type(X).__module__.partition(".")[0]
     if isinstance(X, Chunked):
-        table = X
-    elif isinstance(X, np.memmap) and getattr(X, "_mmap", None) is not None:  # what is computed from a map is none
-        table = MemoryMapped(X, argument=argument)
-    elif home == "zarr" and hasattr(X, "chunks"):
-        table = Zarr(X, argument=argument)
-    elif home in ("dask", "dask_expr"):
+        return X
+    if isinstance(X, np.memmap) and getattr(X, "_mmap", None) is not None:  # what is computed from a map has none
+        return MemoryMapped(X, argument=argument)
+    if home == "zarr" and hasattr(X, "chunks"):
+        return Zarr(X, argument=argument)
+    if home in ("dask", "dask_expr"):
         from momentlp.cluster import Dask
 
-        table = Dask(X, argument)
-    return as_points(X, argument) if table is None else (table, table.names)
+        return Dask(X, argument)
+    return None
 
 
 class MemoryMapped(Chunked):
@@ -116,9 +123,17 @@ class MemoryMapped(Chunked):
                 self._array._mmap.madvise(mmap.MADV_DONTNEED)  # noqa: SLF001  numpy has no public name for it
 
     def __getitem__(self, rows: slice | IndexArray) -> Floats:
-        """Return some rows, in memory. No others are read."""
-        found = np.array(as_floats(self._array[rows], "X"), subok=False)
-        self.release()
+        """Return some rows, in memory. No others are read.
+
+        Where they are scattered they are fetched a few at a time: with each the system maps its neighbours too, some 64 kB.
+        """
+        index = np.arange(*rows.indices(len(self))) if isinstance(rows, slice) else np.asarray(rows)
+        index = np.flatnonzero(index) if index.dtype == bool else index
+        found = np.empty((index.size, self.shape[1]), self.dtype)
+        together = isinstance(rows, slice) and rows.step in (None, 1)
+        for few in spans_of(index.size, _rows(self._array) if together else FETCHED):
+            found[few] = self._array[index[few][0] : index[few][-1] + 1] if together else self._array[index[few]]
+            self.release()
         return found
 
 
