@@ -24,6 +24,8 @@ def choose(problem: Problem) -> str:
     'highs'
     """
     n, m = problem.n_points, problem.n_moments
+    if problem.A.table is not None:
+        return "sifting"
     if any(is_sparse(block.features) for block in problem.blocks if block.widens is not None):
         return "highs"
     return "sifting" if n >= max(POINTS, PER_MOMENT * m) and m <= MOMENTS else "highs"

@@ -461,7 +461,8 @@ class MomentMatrix:
         if self.table is not None:
             own = tuple(block.features[points] for block in self.blocks if not isinstance(block.features, Chunked))
             return _part(*self._shells(), self.table[points], own).toarray()
-        return np.hstack([block.rows(points) for block in self.blocks])
+        parts = [block.rows(points) for block in self.blocks]
+        return parts[0] if len(parts) == 1 else np.hstack(parts)
 
     def columns(self, moments: IndexArray) -> FloatArray:
         """Return some columns of A, dense."""

@@ -66,7 +66,7 @@ def _answer(sift: Sift) -> Answer:
         membership=h,
         multipliers=y,
         message=(
-            f"sifting: {message} ({sift.passes} passes, {tally.steps} interior steps, {tally.programs} small programs, "
+            f"sifting: {message} ({sift.passes} passes over the points, {tally.steps} interior steps, {tally.programs} small programs, "
             f"the largest of {tally.largest[0]} points and {tally.largest[1]} moments)"
         ),
         iterations=tally.steps + tally.iterations,

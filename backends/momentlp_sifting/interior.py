@@ -110,6 +110,7 @@ class Iterate:
         return cls(problem.caps / 2, none, none, nothing, nothing, none, none, 1.0, np.ones(m, bool), np.ones(n, bool))
 
     @classmethod
+    @np.errstate(divide="ignore", invalid="ignore", over="ignore")
     def first(cls, problem: Barrier) -> Iterate:
         """Return the start: least squares, for lack of anything better, pushed well inside the bounds.
 
@@ -119,7 +120,7 @@ class Iterate:
         A, caps, loose = problem.single, problem.caps, problem.loose
         own = _pull(problem.squares, np.ones(caps.size))
         both, usual = problem.low & problem.high, np.sqrt(own) + 1e-300  # how far a moment of points drawn by lot is off
-        half = np.where(both, (problem.upper - problem.lower) / 2, usual)
+        half = np.where(both, problem.upper / 2 - problem.lower / 2, usual)
         r = np.where(loose, 0.0, problem.lower)
         r[both] = (problem.lower[both] + problem.upper[both]) / 2
         for only, bound, sign in ((problem.high & ~both, problem.upper, -1.0), (problem.low & ~both, problem.lower, 1.0)):

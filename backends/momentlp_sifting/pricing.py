@@ -37,7 +37,7 @@ class Priced:
     rows : array, shape (len(points), m)
         Their rows of A.
     inside : array of bool
-        On which side each of them is.
+        On which side each of them was until now.
     strays : int
         How many points that are not taken changed sides, whether or not there was room for them.
     """
@@ -102,15 +102,16 @@ def _price_part(
     room = int(np.ceil(share * weights.size))
     if places.size > room:
         places = places[np.argpartition(distance[places], room - 1)[:room]]
-    strays = np.zeros(0, dtype=np.intp)
+    strays, was = np.zeros(0, dtype=np.intp), inside
     if before is not None:
-        moved = free & (inside != (weights - A @ before > 0)) & (distance > unit)
+        was = weights - A @ before > 0
+        moved = free & (inside != was) & (distance > unit)
         strays = np.flatnonzero(moved)
         first = strays if strays.size <= room else strays[np.argpartition(-distance[strays], room - 1)[:room]]
         places = np.union1d(first, places)
     free[places] = False
     places.sort()
-    return weights.size, A.T @ np.where(free & inside, caps, 0.0), places, A.rows(places), inside[places], strays.size
+    return weights.size, A.T @ np.where(free & inside, caps, 0.0), places, A.rows(places), was[places], strays.size
 
 
 def sides(problem: Problem, y: FloatArray) -> FloatArray:

@@ -89,11 +89,12 @@ def settle(problem: Barrier, inner: Inner, tally: Tally, start: Pair | None = No
         reached = h @ problem.A
         beyond = ~now.moments & (np.maximum(reached - problem.upper, problem.lower - reached) > HOLDS)
         poor = lacking > HOLDS or int(strays.sum()) > int(now.points.sum())
-        if poor and start is not None and not guessed:  # the start was no help
-            guessed, start = True, _guess(problem, tally)
-            now = _Restriction.around(problem, start)
-        elif poor and start is not None and not now.points.all():
-            now.spread(*start)
+        if poor and start is not None and not now.points.all():
+            if now.spreads and not guessed:  # the start is no help
+                guessed, start = True, _guess(problem, tally)
+                now = _Restriction.around(problem, start)
+            else:
+                now.spread(*start)
         elif strays.any() or beyond.any():
             now.widen(strays, beyond)
         elif lacking > HOLDS:
@@ -108,6 +109,7 @@ class _Restriction:
 
     def __init__(self, problem: Barrier, points: Mask, moments: Mask, side: Mask, start: Pair | None) -> None:
         self.problem, self.points, self.moments, self.side, self.start = problem, points, moments, side, start
+        self.spreads = 0
         self.price = 10.0 if start is None else 10.0 * (1.0 + float(np.abs(start[1]).sum()))
 
     @classmethod
@@ -120,7 +122,8 @@ class _Restriction:
         scores = problem.weights - problem.A @ y
         moments = (y != 0) | (problem.lower == problem.upper)
         points = (h > 0) & (h < problem.caps)
-        wanted = min(n, max(least, int(points.sum()) + int(moments.sum()) + NEAREST))
+        points |= np.where(scores > 0, h <= 0, h >= problem.caps)  # on the wrong side
+        wanted = min(n, max(least, min(int(points.sum()), 4 * int(moments.sum())) + int(moments.sum()) + NEAREST))
         points[np.argpartition(np.abs(scores), wanted - 1)[:wanted]] = True
         return cls(problem, points, moments, scores > 0, (_as_vertex(problem.caps, h, int(moments.sum())), y))
 
@@ -160,8 +163,9 @@ class _Restriction:
         self.points, self.moments = self.points | strays, self.moments | beyond
 
     def spread(self, h: FloatArray, y: FloatArray) -> None:
-        """Begin again from a start with four times as many points: the sides of those outside were wrong."""
-        again = _Restriction.around(self.problem, (h, y), 4 * int(self.points.sum()))
+        """Begin again from a start with eight times as many points: the sides of those outside were wrong."""
+        self.spreads += 1
+        again = _Restriction.around(self.problem, (h, y), 8 * int(self.points.sum()))
         self.points, self.side, self.start = again.points, again.side, again.start
         self.moments = self.moments | again.moments
 

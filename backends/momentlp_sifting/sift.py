@@ -28,7 +28,7 @@ FIRST, PER_MOMENT = 4000, 16  # points, or points per moment, of the smallest sa
 GROWTH = 16  # from one sample to the next
 BAND = 5.0  # half the width of the first band, in standard errors of the sample's hyperplane
 WIDER = 3.0  # how much wider the band is made where it was too narrow
-ROOM = 1 << 26  # bytes of rows that the small problem may take in at a time
+ROOM = 1 << 27  # bytes of rows that a sample may have, and the small problem take in at a time
 REACH = 200  # points near the hyperplane of a start, beyond those that a vertex needs
 ROUNDS = 100
 WIDEST = 3000  # moments from which the m x m matrices of the interior-point method are too large
@@ -42,7 +42,7 @@ class Sift:
     Attributes
     ----------
     passes : int
-        Passes over the points, of the samples included.
+        Passes over all points.
     tally : Tally
         What the small problems took.
     """
@@ -77,15 +77,15 @@ class Sift:
     def solve(self, problem: Problem, start: Pair | None) -> Pair:
         """Return the optimum: at once where the problem is small, from a sample of its points where it is not."""
         n, m = problem.A.shape
-        if n <= max(AT_ONCE[0], AT_ONCE[1] * m):
+        size = max(FIRST, PER_MOMENT * m, min(n // GROWTH, ROOM // (8 * m)))
+        if n <= max(AT_ONCE[0], AT_ONCE[1] * m, 2 * size):
             return self.at_once(problem, start)
         if start is not None:
             between = (start[0] > 0) & (start[0] < problem.caps)
             return self.sift(problem, start[1], self.reach(problem, start[1], int(between.sum())))
-        size = max(FIRST, PER_MOMENT * m, n // GROWTH)
         chosen = np.sort(self.random.choice(n, size, replace=False))
         rows, weights, caps = problem.A.rows(chosen), problem.weights[chosen], problem.caps[chosen]
-        self.passes += problem.A.table is not None
+        self.passes += problem.A.table is not None  # in memory, rows are at hand
         share = float(caps.sum()) / float(problem.caps.sum())
         sample = Problem.from_arrays(rows, share * problem.lower, share * problem.upper, weights=weights, caps=caps)
         try:
@@ -95,6 +95,7 @@ class Sift:
                 raise StoppedError(stopped.answer, (np.zeros(n), stopped.pair[1])) from None
             y = stopped.pair[1]  # a sample may have no answer where the whole has one
         off = float(np.median(np.abs(weights - rows @ y))) * float(np.sqrt(max(1, int(np.count_nonzero(y))) / size))
+        del rows, sample  # they may be as large as what comes next
         return self.sift(problem, y, BAND * off)
 
     def at_once(self, problem: Problem, start: Pair | None) -> Pair:
@@ -120,7 +121,7 @@ class Sift:
             if self.late():
                 raise StoppedError(OUT_OF_TIME, self.joined(now, y))
             found = price(problem, y, now.sides_at if now.solved else None, now.points, band, most)
-            self.passes += 1
+            self.passes += problem is self.problem
             self.tell(f"{problem.n_points:,} points: {found.points.size:,} come in, {found.strays:,} changed sides")
             if now.solved and found.strays == 0:
                 return self.joined(now, y)
@@ -146,12 +147,12 @@ class Sift:
 
     def reach(self, problem: Problem, y: FloatArray, more: int = 0) -> float:
         """Return how far from the hyperplane to look for as many points as a vertex needs, and some more."""
-        self.passes += 1
+        self.passes += problem is self.problem
         return nearest(problem, y, min(problem.n_points, more + 2 * int(np.count_nonzero(y)) + REACH))
 
     def joined(self, now: _Near, y: FloatArray) -> Pair:
         """Return the memberships of all points: those of the small problem, and the sides of the others."""
-        self.passes += 1
+        self.passes += now.problem is self.problem
         h = sides(now.problem, now.sides_at)
         h[now.points] = now.h
         return h, y
@@ -222,12 +223,14 @@ class _Near:
         return cls(problem, np.zeros(0, dtype=np.intp), np.zeros((0, problem.n_moments)), np.zeros(0), y)
 
     def joined_by(self, found: Priced, y: FloatArray, band: float) -> _Near:
-        """Return it with the points that a pass found, each on its side."""
+        """Return it with the points that a pass found, each on the side where it was: what was feasible stays so."""
+        sides = np.where(found.inside, self.problem.caps[found.points], 0.0)
+        if not self.points.size:
+            return _Near(self.problem, found.points, found.rows, sides, y, band)
         points = np.concatenate([self.points, found.points])
         order = np.argsort(points)
-        h = np.concatenate([self.h, np.where(found.inside, self.problem.caps[found.points], 0.0)])[order]
-        rows = np.vstack([self.rows, found.rows])[order]
-        return _Near(self.problem, points[order], rows, h, y, self.band if self.solved else band, self.solved)
+        h, rows = np.concatenate([self.h, sides])[order], np.vstack([self.rows, found.rows])[order]
+        return _Near(self.problem, points[order], rows, h, y, self.band, self.solved)
 
     def barrier(self, held: FloatArray) -> Barrier:
         """Return the small problem: what the others hold is taken off the bounds."""
