@@ -34,7 +34,9 @@ from momentlp.exact import ExactProof
 from momentlp.explain import Explanation, SmallestTolerance
 from momentlp.features import Concat, FeatureMap, FittedMap, Kernel, Linear, Quadratic, Spectral, Transformer
 from momentlp.functions import constraint, feature_map
+from momentlp.many import FailedSolve, solve_many
 from momentlp.moments import MomentBlock, MomentMatrix
+from momentlp.path import Path, path
 from momentlp.problem import Problem
 from momentlp.registry import BackendInfo, backends
 from momentlp.separator import Separator
@@ -68,6 +70,7 @@ __all__ = [
     "ExactProof",
     "Explanation",
     "ExtraMissingError",
+    "FailedSolve",
     "FeatureMap",
     "FileFormatError",
     "FittedMap",
@@ -84,6 +87,7 @@ __all__ = [
     "OptionError",
     "Options",
     "Outcome",
+    "Path",
     "Problem",
     "Progress",
     "Quadratic",
@@ -107,5 +111,7 @@ __all__ = [
     "constraint",
     "feature_map",
     "open_points",
+    "path",
     "solve",
+    "solve_many",
 ]

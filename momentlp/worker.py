@@ -2,7 +2,8 @@
 
 It talks to its parent over two pipes that no solver can reach: the standard streams are moved aside before anything else is
 done, so that what a solver prints is not taken for an answer. Messages are pickles. Those run code, but both ends are ours,
-run the same code for the same user, and the pipes have no name by which anyone else could write to them.
+run the same code for the same user, and the pipes have no name by which anyone else could write to them. The workers of
+:mod:`momentlp.pool`, which run many solves, use the same line.
 """
 
 from __future__ import annotations
@@ -26,7 +27,7 @@ from typing import IO, Any, NoReturn
 from momentlp.backend import Answer, Backend, Outcome
 from momentlp.errors import MomentLPError, OptionError, SolverError
 
-__all__ = ["main", "receive", "send"]
+__all__ = ["Line", "die_with_parent", "flush", "leave", "main", "moved_aside", "portable", "receive", "send", "words"]
 
 LENGTH = struct.Struct("<Q")
 OUT_OF_MEMORY = "stopped by memory_limit: the solver needs more memory"
@@ -65,9 +66,9 @@ def _read(stream: Any, length: int) -> bytearray:
 
 def main() -> NoReturn:
     """Take the orders, load the solver, say so, take the problem, solve, answer, and be gone."""
-    orders, reports = _moved_aside(0, "rb"), _moved_aside(1, "wb")
-    _die_with_parent()
-    line = _Line(reports)
+    orders, reports = moved_aside(0, "rb"), moved_aside(1, "wb")
+    die_with_parent()
+    line = Line(reports)
     memory_limit: int | None = None
     try:
         parts, heard, memory_limit = receive(orders)
@@ -94,22 +95,23 @@ def main() -> NoReturn:
         else:
             line.fail(error)
     except SystemExit as error:
-        _leave(error.code if isinstance(error.code, int) else 1)
-    _leave(0)
+        leave(error.code if isinstance(error.code, int) else 1)
+    leave(0)
 
 
-class _Line:
+class Line:
     """The line to the parent; a solver may use it from several threads."""
 
     def __init__(self, stream: IO[bytes]) -> None:
         self._stream, self._lock = stream, threading.Lock()
 
     def send(self, kind: str, *content: Any) -> None:
+        """Send a message; end if nobody is there to read it."""
         with self._lock:
             try:
                 send(self._stream, (kind, *content))
             except OSError:
-                _leave(1)  # the parent is gone
+                leave(1)  # the parent is gone
 
     def caller(self, kind: str) -> Callable[[Any], None]:
         """Return a function that calls the user's function of that name, in the parent."""
@@ -126,26 +128,54 @@ class _Line:
         warnings.showwarning = show
 
     def answer(self, backend: Backend, answer: Any) -> None:
-        _flush()
+        """Send what the backend returned, or say that it cannot be sent."""
+        flush()
         try:
             pickle.loads(pickle.dumps(answer))  # noqa: S301  our own
         except Exception as error:  # noqa: BLE001  whatever pickle or a class of the backend's raises
-            reason = f"{type(error).__name__}: {error}"
-            self.fail(SolverError(f"backend {backend.name!r} returned what cannot leave its worker process ({reason})."))
+            self.fail(
+                SolverError(f"backend {backend.name!r} returned what cannot leave its worker process ({words(error)}).")
+            )
         else:
             self.send("done", answer)
 
     def fail(self, error: Exception) -> None:
-        """Send an error as it is, with where it came from if it is a bug; one that cannot be sent goes as its text."""
-        if not isinstance(error, MomentLPError):
-            error.add_note("In the worker process:\n" + "".join(traceback.format_exception(error)))
-        error.__traceback__ = error.__cause__ = error.__context__ = None
-        try:
-            pickle.loads(pickle.dumps(error))  # noqa: S301  our own
-        except Exception:  # noqa: BLE001  an error class may refuse to be pickled in any way
-            error = RuntimeError(f"{type(error).__name__}: {error}")
-        _flush()
-        self.send("error", error)
+        """Send an error."""
+        flush()
+        self.send("error", portable(error))
+
+
+def portable(error: BaseException, copied: Callable[[BaseException], BaseException] | None = None) -> BaseException:
+    """Return a copy of an error, as it will arrive, with where it came from if it is a bug; its text, if it cannot be sent.
+
+    Parameters
+    ----------
+    error : exception
+    copied : callable, optional
+        Sends an object to and fro; by pickle, if not given.
+
+    Examples
+    --------
+    >>> portable(SolverError("the basis is lost."))
+    SolverError('the basis is lost.')
+    """
+    if not isinstance(error, MomentLPError):
+        error.add_note("In the worker process:\n" + "".join(traceback.format_exception(error)))
+    try:
+        return copied(error) if copied is not None else pickle.loads(pickle.dumps(error))  # noqa: S301  our own
+    except Exception:  # noqa: BLE001  an error class may refuse to be pickled in any way
+        return RuntimeError(words(error))
+
+
+def words(error: BaseException) -> str:
+    """Return the kind of an error and what it says.
+
+    Examples
+    --------
+    >>> words(SolverError("the basis is lost."))
+    'SolverError: the basis is lost.'
+    """
+    return f"{type(error).__name__}: {error}"
 
 
 def _unpacked(name: str, parts: dict[str, bytes]) -> Any:
@@ -153,7 +183,7 @@ def _unpacked(name: str, parts: dict[str, bytes]) -> Any:
         return pickle.loads(parts[name])  # noqa: S301  see above: both ends are ours
     except Exception as error:
         raise OptionError(
-            f"isolate=True cannot load the {name} in a worker process ({type(error).__name__}: {error}): define what it is "
+            f"isolate=True cannot load the {name} in a worker process ({words(error)}): define what it is "
             "made of in a module that can be imported, not at a prompt, in a notebook or in the script itself."
         ) from error
 
@@ -162,7 +192,7 @@ def _importable(category: type[Warning]) -> bool:
     return getattr(sys.modules.get(category.__module__), category.__qualname__, None) is category
 
 
-def _moved_aside(descriptor: int, mode: str) -> Any:
+def moved_aside(descriptor: int, mode: str) -> Any:
     """Return a standard stream under another number, and point its own at nothing (input) or at the error stream."""
     stream = os.fdopen(os.dup(descriptor), mode)
     if mode == "rb":
@@ -174,7 +204,7 @@ def _moved_aside(descriptor: int, mode: str) -> Any:
     return stream
 
 
-def _die_with_parent() -> None:
+def die_with_parent() -> None:
     """On Linux, ask the kernel: it also ends a solver that never lets go of Python's lock."""
     if sys.platform == "linux":
         with contextlib.suppress(OSError, AttributeError):
@@ -202,7 +232,7 @@ def _limit_memory(memory_limit: int | None) -> None:
     )
 
 
-def _flush() -> None:
+def flush() -> None:
     """Let go of what was printed, also by C, whose buffers Python does not know."""
     for stream in (sys.stdout, sys.stderr):
         with contextlib.suppress(OSError, ValueError):
@@ -211,6 +241,6 @@ def _flush() -> None:
         ctypes.CDLL(None).fflush(None)
 
 
-def _leave(code: int) -> NoReturn:
+def leave(code: int) -> NoReturn:
     """End without the rites of Python: a solver's own could still crash or hang."""
     os._exit(code)

@@ -1,0 +1,131 @@
+"""What :func:`momentlp.solve_many` does with every problem, in this process or at the far end of :mod:`momentlp.pool`."""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from typing import Any, NoReturn
+
+import numpy as np
+
+from momentlp.backend import Backend, Capability
+from momentlp.errors import DataError
+from momentlp.pickling import Parcel, packed, unpacked
+from momentlp.problem import Problem
+from momentlp.registry import get_backend
+from momentlp.shared import mapped, place
+from momentlp.solution import Solution
+from momentlp.solve import solve
+from momentlp.worker import Line, die_with_parent, flush, leave, moved_aside, portable, receive, words
+
+__all__ = ["PROBLEM", "Job", "main"]
+
+PROBLEM = "problem"  # what a worker calls the problem that it was given
+
+
+@dataclass(frozen=True)
+class Job:
+    """How to solve a problem, and what to keep of its solution.
+
+    Examples
+    --------
+    >>> problem = Problem.from_arrays([[-1.0], [1.0]], lower=0.0, upper=0.0)
+    >>> Job("auto", {}, lambda solution: solution.objective).done(problem)
+    (True, 2.0)
+    >>> Job("auto", {}, None).done(7)
+    (False, DataError('problems holds int where a Problem belongs: compile one with Spec.compile.'))
+    """
+
+    backend: str | Backend
+    settings: dict[str, Any]
+    keep: Callable[[Solution], Any] | None
+
+    def done(self, item: Any) -> tuple[bool, Any]:
+        """Return whether it was done, and what came of it: a value or an error."""
+        try:
+            return True, self._do(item)
+        except (Exception, SystemExit) as error:  # noqa: BLE001  whatever a solver or the caller's function raises
+            return False, error
+
+    def limited(self, threads: int) -> Job:
+        """Return the job with so many threads for the solver, if it has threads and nobody has spoken of them."""
+        solver = get_backend(self.backend)
+        native = {**solver.native, **(self.settings.get("options") or {})}
+        spoken = self.settings.get("threads") is not None or "threads" in native
+        if spoken or Capability.THREADS not in solver.capabilities:
+            return self
+        return self.having("threads", threads)
+
+    def having(self, setting: str, value: Any) -> Job:
+        """Return the job with another setting."""
+        return replace(self, settings={**self.settings, setting: value})
+
+    def _do(self, item: Any) -> Any:
+        problem = item() if callable(item) and not isinstance(item, Problem) else item
+        if not isinstance(problem, Problem):
+            whose = "a function among problems returned" if problem is not item else "problems holds"
+            raise DataError(f"{whose} {type(problem).__name__} where a Problem belongs: compile one with Spec.compile.")
+        solution = solve(problem, self.backend, **self.settings)
+        return solution if self.keep is None else self.keep(solution)
+
+
+def main() -> NoReturn:
+    """Be a worker: take the job, then one problem after the other, until the parent closes the line."""
+    orders, reports = moved_aside(0, "rb"), moved_aside(1, "wb")
+    die_with_parent()
+    line = Line(reports)
+    try:
+        parcel, heard = receive(orders)
+        try:
+            job: Job = unpacked(parcel, mapped)
+        except Exception as error:  # noqa: BLE001  whatever the import of the caller's module raises
+            line.send("refused", f"backend, keep or an option cannot be loaded in a worker process ({words(error)}).")
+            leave(1)
+        if heard:
+            job = job.having("log", line.caller("log"))
+        line.send("ready")
+        while True:
+            answer = _answer(job, receive(orders))
+            flush()
+            line.send("result", answer)
+            del answer
+    except EOFError:
+        leave(0)
+
+
+def _answer(job: Job, parcel: Parcel) -> Parcel:
+    """Solve one problem and pack what came of it, with the warnings, which the filters of the parent are to judge."""
+    arrays: dict[Any, Any] = {}
+    item: Any = None
+    value: Any
+
+    def find(token: Any) -> Any:
+        if token not in arrays:
+            arrays[token] = mapped(token)
+        return arrays[token]
+
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always")
+        try:
+            item = unpacked(parcel, find)
+        except (Exception, SystemExit) as error:  # noqa: BLE001  whatever the import of the caller's module raises
+            reason = f"a problem cannot be loaded in a worker process ({words(error)})"
+            good, value = False, DataError(f"{reason}: what it is made of must be importable there.")
+        else:
+            good, value = job.done(item)
+    if not good:
+        value = portable(value, lambda error: unpacked(packed(error, lambda _: None), mapped))
+    tokens = {place(array): token for token, array in arrays.items()}
+
+    def token(thing: object) -> Any:
+        if thing is item and isinstance(item, Problem):
+            return PROBLEM
+        return tokens.get(place(thing)) if isinstance(thing, np.ndarray) else None
+
+    heard = [(one.message, one.category, one.filename, one.lineno) for one in caught]
+    try:
+        return packed((good, value, heard), token)
+    except Exception as error:  # noqa: BLE001  whatever the pickle of a caller's object raises
+        reason = f"what keep returned, or a warning, cannot leave its worker process ({words(error)})."
+        return packed((False, DataError(reason), []), token)
