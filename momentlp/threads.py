@@ -6,12 +6,13 @@ else to do, a solve of thousands of small products then takes ten times as long.
 
 from __future__ import annotations
 
+import os
 import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Any
 
-__all__ = ["one_thread"]
+__all__ = ["cores", "one_thread"]
 
 
 class _Limit:
@@ -41,6 +42,11 @@ class _Limit:
 
 
 _LIMIT = _Limit()
+
+
+def cores() -> int:
+    """Return the number of cores that this process may use."""
+    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
 
 
 @contextmanager

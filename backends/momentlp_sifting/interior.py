@@ -16,6 +16,7 @@ D is large for points that are not decided yet, and E small for moments that hol
 from __future__ import annotations
 
 from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any, NamedTuple
@@ -23,7 +24,6 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 from scipy.linalg import LinAlgError, cho_factor, cho_solve
-from scipy.linalg.blas import dsyrk, ssyrk
 
 from momentlp.arrays import FloatArray, IndexArray
 
@@ -33,9 +33,10 @@ BACK_OFF = 0.99  # how much of the way to the nearest bound a step may take
 SINGLE = 1e-3  # above this mu the matrix of a step is precise enough in single precision
 FILL, MARGIN, EAGER = 0.3, 0.1, 1.5  # of the start: they save a third of the steps against the middle of everything
 DECIDED = 0.02  # closer than this to 0 or its cap, a membership is on its way there
-NEGLIGIBLE = 1e-4  # points with less of the largest D are left out of the matrix of a step
-ROOMY = 300.0  # moments with so much more E than the points give are left out as well, but for the diagonal
-STRETCH = 256
+NEGLIGIBLE = 1e-3  # points with less of the largest D are left out of the matrix of a step
+ROOMY = 30.0  # moments with so much more E than the points give are left out as well, but for the diagonal
+STRETCH, LARGEST = 2048, 1 << 21  # points, and entries, that are weighted together
+WORTH_SHARING = 3e7  # N m^2 from which threads gain more than they cost
 SLACK = 0.8  # open points per moment that holds, besides some spare ones, that are few enough
 SMALLEST_MU = 1e-9  # beyond this nothing more is found out
 
@@ -49,6 +50,7 @@ class Barrier:
     caps: FloatArray
     lower: FloatArray
     upper: FloatArray
+    threads: int = 1
 
     @cached_property
     def single(self) -> NDArray[np.float32]:
@@ -126,7 +128,7 @@ class Iterate:
         for only, bound, sign in ((problem.high & ~both, problem.upper, -1.0), (problem.low & ~both, problem.lower, 1.0)):
             r[only] = bound[only] + sign * half[only]
         room = np.where(loose, np.minimum(half, usual * 1e3) ** 2, 0.0)
-        system = _System.of(A, np.ones(caps.size), room + 1e-6 * own, own)
+        system = _System.of(A, np.ones(caps.size), room + 1e-6 * own, own, problem.threads)
         h = FILL * caps + _push(A, system.solve(r - _pull(A, FILL * caps)))
         y = EAGER * system.solve(_pull(A, problem.weights))
         pull = problem.weights - _push(A, y)
@@ -139,7 +141,7 @@ class Iterate:
         )  # fmt: skip
 
 
-def follow(problem: Barrier, late: Callable[[], bool], most: int = 60, spare: int = 80) -> tuple[Iterate, int]:
+def follow(problem: Barrier, late: Callable[[], bool], most: int = 60, spare: int = 120) -> tuple[Iterate, int]:
     """Follow the path until the points that are open are about as many as the moments that hold, as at a vertex.
 
     Stops early where the numbers give out: whatever it finds is a guess that the simplex method puts right.
@@ -181,7 +183,7 @@ def _step(problem: Barrier, now: Iterate) -> Iterate | None:
     E = np.minimum(E, 1e100)
     own = _pull(problem.squares, D)
     try:
-        system = _System.of(A, D, E, own)
+        system = _System.of(A, D, E, own, problem.threads)
     except LinAlgError:
         return None
     off = now.r - _pull(A, now.h)
@@ -267,7 +269,7 @@ class _System(NamedTuple):
     whole: tuple[Any, FloatArray, FloatArray] | None
 
     @classmethod
-    def of(cls, A: Any, D: FloatArray, E: FloatArray, own: FloatArray) -> _System:
+    def of(cls, A: Any, D: FloatArray, E: FloatArray, own: FloatArray, threads: int) -> _System:
         """Build it; ``own`` is the diagonal of ``A^T D A``."""
         whole = A, D, E
         tight = np.flatnonzero(own * ROOMY > E)
@@ -279,7 +281,7 @@ class _System(NamedTuple):
             A = np.take(A, tight, axis=1)
         else:
             tight = np.arange(E.size)
-        gram = _gram(A, root)
+        gram = _gram(A, root, threads)
         rest = own[tight] - gram.diagonal()  # of the points left out, the diagonal stays
         return cls(tight, _factor(gram, E[tight] + np.maximum(rest, 0.0)), own + E, None if A is whole[0] else whole)
 
@@ -297,14 +299,21 @@ class _System(NamedTuple):
         return solution
 
 
-def _gram(A: Any, root: Any) -> FloatArray:
-    """Return the lower half of ``A^T diag(root)^2 A``, added up from stretches of points that stay in the cache."""
-    syrk = ssyrk if A.dtype == np.float32 else dsyrk
-    gram = np.zeros((A.shape[1], A.shape[1]), dtype=A.dtype, order="F")
-    for start in range(0, A.shape[0], STRETCH):
-        rows = A[start : start + STRETCH] * root[start : start + STRETCH, None]
-        gram = syrk(1.0, rows.T, beta=1.0, c=gram, lower=1, overwrite_c=1)
-    return np.asarray(gram, dtype=np.float64)
+def _gram(A: Any, root: Any, threads: int) -> FloatArray:
+    """Return ``A^T diag(root)^2 A``, added up from stretches of points, which threads share out if there is enough to do."""
+    n, m = A.shape
+    step = max(STRETCH, -(-n // max(1, threads)) if n * m * m > WORTH_SHARING else 0)
+    step = min(step, max(STRETCH, LARGEST // max(1, m)))
+    starts = range(0, n, step)
+
+    def part(start: int) -> Any:
+        rows = A[start : start + step] * root[start : start + step, None]
+        return rows.T @ rows
+
+    if threads < 2 or n * m * m <= WORTH_SHARING:
+        return np.asarray(sum(map(part, starts)), dtype=np.float64)
+    with ThreadPoolExecutor(threads) as pool:
+        return np.asarray(sum(pool.map(part, starts)), dtype=np.float64)
 
 
 def _factor(gram: FloatArray, more: FloatArray) -> Any:

@@ -17,6 +17,7 @@ import numpy as np
 from momentlp.arrays import FloatArray, IndexArray
 from momentlp.backend import Answer, Backend, Options, Outcome, Progress
 from momentlp.problem import Problem
+from momentlp.threads import cores
 from momentlp_sifting.interior import Barrier
 from momentlp_sifting.pricing import Priced, nearest, price, sides
 from momentlp_sifting.restricted import Pair, StoppedError, Tally, settle
@@ -31,6 +32,7 @@ WIDER = 3.0  # how much wider the band is made where it was too narrow
 ROOM = 1 << 27  # bytes of rows that a sample may have, and the small problem take in at a time
 REACH = 200  # points near the hyperplane of a start, beyond those that a vertex needs
 ROUNDS = 100
+MOST_THREADS = 8
 WIDEST = 3000  # moments from which the m x m matrices of the interior-point method are too large
 TIGHT = 1e-9  # feasibility tolerance of the small problems
 OUT_OF_TIME = Answer(Outcome.LIMIT, None, None, "time limit")
@@ -50,6 +52,7 @@ class Sift:
     def __init__(self, problem: Problem, inner: Backend, options: Options, random: np.random.Generator) -> None:
         self.problem, self.inner, self.options, self.random = problem, inner, options, random
         self.tally, self.passes, self.started = Tally(self.late), 0, time.perf_counter()
+        self.threads = options.threads or min(cores(), MOST_THREADS)
 
     def run(self) -> Pair:
         """Return the optimum; where sifting finds none, that of the inner backend on the whole.
@@ -104,7 +107,7 @@ class Sift:
         if not live.size:
             return np.zeros(problem.n_points), np.zeros(problem.n_moments)
         rows = problem.A.rows(slice(None) if live.size == problem.n_points else live)
-        dense = Barrier(rows, problem.weights[live], problem.caps[live], problem.lower, problem.upper)
+        dense = Barrier(rows, problem.weights[live], problem.caps[live], problem.lower, problem.upper, self.threads)
         h = np.zeros(problem.n_points)
         try:
             h[live], y = settle(dense, self.small, self.tally, None if start is None else (start[0][live], start[1]))
@@ -134,7 +137,9 @@ class Sift:
                 continue
             now = now.joined_by(found, y, band)
             try:
-                now.h, y = settle(now.barrier(found.held), self.small, self.tally, (now.h, y) if now.solved else None)
+                now.h, y = settle(
+                    now.barrier(found.held, self.threads), self.small, self.tally, (now.h, y) if now.solved else None
+                )
             except StoppedError as stopped:
                 if stopped.answer.outcome is Outcome.INFEASIBLE and now.points.size < min(most // 2, problem.n_points):
                     band, y, now = WIDER * max(now.band, 1e-3), first, _Near.nothing(problem, first)
@@ -232,8 +237,8 @@ class _Near:
         h, rows = np.concatenate([self.h, sides])[order], np.vstack([self.rows, found.rows])[order]
         return _Near(self.problem, points[order], rows, h, y, self.band, self.solved)
 
-    def barrier(self, held: FloatArray) -> Barrier:
+    def barrier(self, held: FloatArray, threads: int) -> Barrier:
         """Return the small problem: what the others hold is taken off the bounds."""
         whole = self.problem
         weights, caps = whole.weights[self.points], whole.caps[self.points]
-        return Barrier(self.rows, weights, caps, whole.lower - held, whole.upper - held)
+        return Barrier(self.rows, weights, caps, whole.lower - held, whole.upper - held, threads)
