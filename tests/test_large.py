@@ -13,7 +13,7 @@ import pytest
 from gaussian import gaussians
 
 import momentlp as mlp
-import momentlp_sifting.sift as sift
+from momentlp_sifting import sift
 
 N, M = 6000, 5
 SPECS = {

@@ -9,6 +9,7 @@ scores of all points agree with their memberships, which is what the certificate
 
 from __future__ import annotations
 
+from numbers import Integral
 from typing import Any, ClassVar
 
 import numpy as np
@@ -22,14 +23,19 @@ from momentlp_sifting.sift import Sift
 
 __all__ = ["Sifting"]
 
-DEFAULTS: dict[str, Any] = {"backend": "highs", "random_state": 0}
+DEFAULTS: dict[str, Any] = {"backend": "highs", "random_state": 0, "room": 1 << 27}
+LEAST_ROOM = 1 << 20
 
 
 class Sifting(Backend):
-    """Sifting, with another backend for the small problems: ``Sifting(backend="highs", random_state=0)``."""
+    """Sifting. Its options are ``Sifting(backend="highs", random_state=0, room=2**27)``.
+
+    ``backend`` solves the small problems, ``random_state`` draws the samples, and ``room`` is how many bytes of rows a
+    sample, or the points near the hyperplane, may take.
+    """
 
     name: ClassVar[str] = "sifting"
-    engine: ClassVar[str] = "sifting + HiGHS"
+    engine: ClassVar[str] = "HiGHS"
     package: ClassVar[str] = "highspy"
     capabilities: ClassVar[frozenset[Capability]] = frozenset(Capability)
 
@@ -46,10 +52,13 @@ class Sifting(Backend):
             random = np.random.default_rng(native["random_state"])
         except (TypeError, ValueError):
             raise OptionError(f"sifting needs a whole number for random_state, not {native['random_state']!r}.") from None
+        room = native["room"]
+        if isinstance(room, bool) or not isinstance(room, Integral) or room < LEAST_ROOM:
+            raise OptionError(f"sifting needs at least {LEAST_ROOM} bytes for room, as a whole number, not {room!r}.")
         inner = get_backend(native["backend"])
         if isinstance(inner, Sifting):
             raise OptionError("sifting cannot solve its small problems by sifting: give another backend, such as 'highs'.")
-        return _answer(Sift(problem, inner, options, random))
+        return _answer(Sift(problem, inner, options, random, int(room)))
 
 
 def _answer(sift: Sift) -> Answer:
@@ -66,9 +75,9 @@ def _answer(sift: Sift) -> Answer:
         membership=h,
         multipliers=y,
         message=(
-            f"sifting: {message} ({sift.passes} passes over the points, {tally.steps} interior steps, {tally.programs} small programs, "
-            f"the largest of {tally.largest[0]} points and {tally.largest[1]} moments)"
+            f"sifting: {message} ({sift.passes} passes over the points, {tally.steps} interior steps, "
+            f"{tally.programs} small programs, the largest of {tally.largest[0]} points and {tally.largest[1]} moments)"
         ),
         iterations=tally.steps + tally.iterations,
-        engine=f"sifting + {sift.inner.engine}",
+        engine=sift.inner.engine,
     )

@@ -29,7 +29,6 @@ FIRST, PER_MOMENT = 4000, 16  # points, or points per moment, of the smallest sa
 GROWTH = 16  # from one sample to the next
 BAND = 5.0  # half the width of the first band, in standard errors of the sample's hyperplane
 WIDER = 3.0  # how much wider the band is made where it was too narrow
-ROOM = 1 << 27  # bytes of rows that a sample may have, and the small problem take in at a time
 REACH = 200  # points near the hyperplane of a start, beyond those that a vertex needs
 ROUNDS = 100
 MOST_THREADS = 8
@@ -49,8 +48,8 @@ class Sift:
         What the small problems took.
     """
 
-    def __init__(self, problem: Problem, inner: Backend, options: Options, random: np.random.Generator) -> None:
-        self.problem, self.inner, self.options, self.random = problem, inner, options, random
+    def __init__(self, problem: Problem, inner: Backend, options: Options, random: np.random.Generator, room: int) -> None:
+        self.problem, self.inner, self.options, self.random, self.room = problem, inner, options, random, room
         self.tally, self.passes, self.started = Tally(self.late), 0, time.perf_counter()
         self.threads = options.threads or min(cores(), MOST_THREADS)
 
@@ -80,7 +79,7 @@ class Sift:
     def solve(self, problem: Problem, start: Pair | None) -> Pair:
         """Return the optimum: at once where the problem is small, from a sample of its points where it is not."""
         n, m = problem.A.shape
-        size = max(FIRST, PER_MOMENT * m, min(n // GROWTH, ROOM // (8 * m)))
+        size = max(FIRST, PER_MOMENT * m, min(n // GROWTH, self.room // (8 * m)))
         if n <= max(AT_ONCE[0], AT_ONCE[1] * m, 2 * size):
             return self.at_once(problem, start)
         if start is not None:
@@ -118,7 +117,7 @@ class Sift:
 
     def sift(self, problem: Problem, y: FloatArray, band: float) -> Pair:
         """Price all points, solve on those near the hyperplane, and again, until no point changes sides."""
-        most = max(2 * FIRST, ROOM // (8 * problem.n_moments))
+        most = max(2 * FIRST, self.room // (8 * problem.n_moments))
         first, now = y, _Near.nothing(problem, y)
         for _ in range(ROUNDS):
             if self.late():
