@@ -14,7 +14,7 @@ from timing import interleaved
 
 import momentlp as mlp
 
-POINTS = (250, 500, 1000, 1500, 2000, 4000, 8000)
+POINTS = (250, 500, 1000, 1500, 2000, 4000)
 MOMENTS = (2, 8, 32, 128, 512)
 
 

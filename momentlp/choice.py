@@ -7,8 +7,8 @@ from momentlp.problem import Problem
 
 __all__ = ["choose"]
 
-POINTS = 1500  # below this many, HiGHS on the whole is as fast (benchmarks/choice.py)
-PER_MOMENT = 4  # fewer points per moment leave little to sift
+ENTRIES = 32_000  # N m below which HiGHS on the whole is as fast (benchmarks/choice.py)
+PER_MOMENT = 2  # fewer points per moment leave little to sift
 MOMENTS = 1500  # above this many, the matrices of the interior-point method are too large
 
 
@@ -28,4 +28,4 @@ def choose(problem: Problem) -> str:
         return "sifting"
     if any(is_sparse(block.features) for block in problem.blocks if block.widens is not None):
         return "highs"
-    return "sifting" if n >= max(POINTS, PER_MOMENT * m) and m <= MOMENTS else "highs"
+    return "sifting" if n * m >= ENTRIES and n >= PER_MOMENT * m and m <= MOMENTS else "highs"

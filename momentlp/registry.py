@@ -35,7 +35,7 @@ def backends() -> list[BackendInfo]:
     Examples
     --------
     >>> [info.name for info in backends() if info.available and info.engine == "HiGHS"]
-    ['highs', 'pyomo', 'scipy']
+    ['highs', 'pyomo', 'scipy', 'sifting']
     """
     return [_describe(name) for name in sorted(_registered())]
 

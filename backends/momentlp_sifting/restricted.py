@@ -34,7 +34,7 @@ Inner = Callable[[Problem, Pair | None], Answer]  # solves a small problem, from
 NEAREST = 100  # points near the hyperplane beyond those that a vertex needs
 ON_PLANE = 1e-9  # a score this small, in units of the weights, has no side
 HOLDS = 1e-9  # a moment this far beyond its bound, in points, is violated
-SMALL = 1500  # as many points go to the simplex method at once
+SMALL = 20_000  # as many entries of A go to the simplex method at once
 ROUNDS = 200
 DEAREST = 1e8  # the price at which what is lacking cannot be had
 
@@ -77,7 +77,8 @@ def settle(problem: Barrier, inner: Inner, tally: Tally, start: Pair | None = No
     start : pair, optional
         (h, y) of a problem nearby; without one the interior-point method finds a guess.
     """
-    guessed = start is None and problem.A.shape[0] > max(SMALL, 2 * problem.A.shape[1])
+    n, m = problem.A.shape
+    guessed = start is None and n * m > SMALL and n > 2 * m
     if guessed:
         start = _guess(problem, tally)
     now = _Restriction.around(problem, start)
