@@ -167,7 +167,6 @@ class _Seen:
     """
 
     activity: FloatArray
-    size: float
     magnitude: FloatArray
     point_terms: float
     objective: float
@@ -178,7 +177,6 @@ class _Seen:
     def __add__(self, other: _Seen) -> _Seen:
         return _Seen(
             self.activity + other.activity,
-            self.size + other.size,
             self.magnitude + other.magnitude,
             self.point_terms + other.point_terms,
             self.objective + other.objective,
@@ -206,7 +204,6 @@ def _look(
     out = np.maximum(h - caps, -h) / np.where(caps > 0, caps, largest_cap)
     return _Seen(
         activity=activity,
-        size=float(h.sum()),
         magnitude=A.each("magnitude", some) if spares else np.zeros_like(activity),
         point_terms=float(point_terms.sum()),
         objective=float(weights @ h),

@@ -26,6 +26,6 @@ def choose(problem: Problem) -> str:
     n, m = problem.n_points, problem.n_moments
     if problem.A.table is not None:
         return "sifting"
-    if any(is_sparse(block.features) for block in problem.blocks if block.widens is not None):
+    if 2 * sum(block.n_moments for block in problem.blocks if is_sparse(block.features)) >= m:
         return "highs"
     return "sifting" if n * m >= ENTRIES and n >= PER_MOMENT * m and m <= MOMENTS else "highs"

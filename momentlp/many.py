@@ -236,7 +236,9 @@ class _Results:
         if isinstance(error, OptionError) and not self.any_good:
             raise error  # the options are those of every problem
         link: BaseException | None = error
-        while link is not None:  # the frames of a traceback would hold on to all that the solve has held
+        seen: set[int] = set()  # an error may be its own cause
+        while link is not None and id(link) not in seen:  # frames of a traceback hold on to all that the solve has held
+            seen.add(id(link))
             traceback.clear_frames(link.__traceback__)
             link = link.__cause__ or link.__context__
         return FailedSolve(index, error, item if self.whole and isinstance(item, Problem) else None)

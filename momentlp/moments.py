@@ -295,6 +295,10 @@ class MomentBlock:
         part = np.abs(self.origin) if self.transform is None else np.asarray(abs(self.transform).T @ np.abs(self.origin))
         return np.asarray(part + np.abs(self.shift), dtype=np.float64)
 
+    def vanishing(self) -> FloatArray:
+        """Return units in which what rounding left over, in the precision of the features, is as small as a float's own."""
+        return self.offset() * float(np.finfo(self.features.dtype).eps / np.finfo(np.float64).eps)
+
     def cancelled(self) -> FloatArray:
         """Return the size of what cancels in the scores of each moment: sparse features are centred after the product."""
         return self.offset() if is_sparse(self.features) else np.zeros(self.n_moments)

@@ -67,10 +67,11 @@ def unpacked(vector: Any) -> Any:
 class Cut:
     """A vector in pieces, one per chunk of points, each cut (and packed, if so asked) when it is wanted."""
 
-    vector: NDArray[Any]
+    vector: Any
     spans: Sequence[slice]
     pack: bool
 
     def __getitem__(self, place: int) -> Any:
         piece = self.vector[self.spans[place]]
-        return Packed.of(piece) if self.pack and piece.ndim == 1 and piece.dtype == np.float64 else piece
+        plain = isinstance(piece, np.ndarray) and piece.ndim == 1 and piece.dtype == np.float64
+        return Packed.of(piece) if self.pack and plain else piece

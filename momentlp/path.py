@@ -52,7 +52,9 @@ class Path:
 
     def entry(self) -> FloatArray:
         """Return for every point the smallest tolerance tried at which it is in the set, by half at least; inf if none."""
-        inside = self.memberships >= 0.5 * self.solutions[0].problem.caps
+        caps = self.solutions[0].problem.caps
+        proved = np.array([solution.status is Status.OPTIMAL for solution in self.solutions])
+        inside = (self.memberships >= 0.5 * caps) & (caps > 0) & proved[:, None]
         return np.asarray(np.where(inside, self.tolerances[:, None], np.inf).min(axis=0))
 
     def __len__(self) -> int:
@@ -69,7 +71,7 @@ class Path:
         return self.solutions[place]
 
     def __repr__(self) -> str:
-        proved = sum(solution.certificate.holds() for solution in self.solutions)
+        proved = sum(status is Status.OPTIMAL for status in self.statuses)
         span = f"{self.tolerances[0]:g} to {self.tolerances[-1]:g}"
         return f"Path({len(self)} tolerances from {span}, {proved} proved optimal)"
 
@@ -117,6 +119,10 @@ def path(
         raise DataError(f"problem must be a Problem, not {type(problem).__name__}: compile a spec first.")
     if not any(block.widens for block in problem.blocks):
         raise DataError("problem has no tolerance to vary: compile it from a spec, whose moments have one.")
+    if stop is not None and not callable(stop):
+        raise OptionError(f"stop must be a function of a Solution, not {type(stop).__name__}.")
+    if not isinstance(relative, bool):
+        raise OptionError(f"relative must be True or False, not {relative!r}.")
     if "start" in options:
         raise OptionError("path makes its own starts: leave start out.")
     values = _checked(tolerances)
@@ -131,11 +137,13 @@ def path(
     return Path(np.array(values[: len(solutions)]), tuple(solutions))
 
 
-def _checked(tolerances: Iterable[float]) -> list[float]:
+def _checked(tolerances: Any) -> list[float]:
     try:
-        values = [float(value) for value in tolerances]
+        values = [float(value) for value in (() if isinstance(tolerances, str) else tolerances)]
     except (TypeError, ValueError):
         raise DataError("tolerances must be numbers, such as numpy.geomspace(200, 5, 40).") from None
+    if isinstance(tolerances, str):
+        raise DataError("tolerances must be numbers, such as numpy.geomspace(200, 5, 40), not text.")
     if not values:
         raise DataError("tolerances is empty: give at least one.")
     for place, value in enumerate(values):

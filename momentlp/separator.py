@@ -8,7 +8,7 @@ from typing import Any, Self
 import numpy as np
 from numpy.typing import NDArray
 
-from momentlp.arrays import FloatArray, as_points, is_sparse
+from momentlp.arrays import FloatArray, as_points, check_columns, is_sparse
 from momentlp.chunks import Chunked, summarise
 from momentlp.errors import DataError
 from momentlp.features import FittedMap
@@ -92,6 +92,8 @@ class Separator:
 
     def _in_chunks(self, table: Chunked) -> FloatArray:
         scores = np.empty(len(table))
+        for fitted in filter(None, self.maps):
+            check_columns(table.names, fitted.inputs if fitted.named_inputs else None, "X")
         try:
             for span, part in zip(table.spans, table.scan(self.decision_function), strict=True):
                 scores[span] = part

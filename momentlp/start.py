@@ -24,7 +24,9 @@ def nearby(problem: Problem, start: Any) -> tuple[FloatArray, FloatArray]:
     Raises
     ------
     OptionError
-        If ``start`` is neither a solution nor a pair of vectors of the right lengths.
+        If ``start`` is neither a solution nor a pair.
+    DataError
+        If the vectors of a pair have other lengths, or hold what is not a number.
     """
     if not isinstance(start, Solution):
         if not (isinstance(start, (tuple, list)) and len(start) == 2):

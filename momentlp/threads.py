@@ -25,6 +25,7 @@ class _Limit:
         self._limit: Any = None
 
     def enter(self) -> None:
+        import scipy.linalg  # noqa: F401  its BLAS is a library of its own, which must be there to be limited
         from threadpoolctl import ThreadpoolController
 
         with self._lock:

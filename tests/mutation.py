@@ -56,7 +56,7 @@ class Mutant:
 MUTANTS = (
     Mutant("the bound counts the wrong points", "momentlp/certificate.py", "caps * np.maximum(scores, 0.0)", "caps * np.maximum(-scores, 0.0)"),
     Mutant("the certificate is skipped", "momentlp/certificate.py", "return bool(self.error <= tol)", "return True"),
-    Mutant("violated moments are forgiven", "momentlp/certificate.py", "_moment_residual(problem, h, activity), out.max()", "out.max()"),
+    Mutant("violated moments are forgiven", "momentlp/certificate.py", "_moment_residual(problem, h, seen), seen.out", "seen.out"),
     Mutant("upper and lower face the wrong way", "momentlp/certificate.py", "facing = np.where(y > 0, problem.upper, problem.lower)\n    wrong", "facing = np.where(y < 0, problem.upper, problem.lower)\n    wrong"),
     Mutant("no scaling", "momentlp/scaling.py", "factors=1.0 / _power_of_two(sizes)", "factors=np.ones_like(sizes)"),
     Mutant("multipliers are not scaled back", "momentlp/scaling.py", "answer.multipliers * self.factors * self.weight", "answer.multipliers * self.weight"),
@@ -81,6 +81,9 @@ MUTANTS = (
     Mutant("HiGHS's duals change their sign", "backends/momentlp_highs/__init__.py", "multipliers=np.asarray(rows", "multipliers=-np.asarray(rows"),
     Mutant("GLPK minimises", "backends/momentlp_glpk/__init__.py", "glpk.glp_set_obj_dir(handle, glpk.GLP_MAX)", "glpk.glp_set_obj_dir(handle, glpk.GLP_MIN)"),
     Mutant("GLPK's rows are off by one", "backends/momentlp_glpk/__init__.py", "matrix.indices + 1, dtype", "matrix.indices.max(initial=0) - matrix.indices + 1, dtype"),
+    Mutant("sifting overlooks points that changed sides", "backends/momentlp_sifting/sift.py", "if now.solved and found.strays == 0:", "if now.solved:"),
+    Mutant("sifting overlooks violated moments", "backends/momentlp_sifting/restricted.py", "elif strays.any() or beyond.any():", "elif strays.any():"),
+    Mutant("a chunk is read twice", "momentlp/moments.py", "result[span] = part", "result[span] = 2 * part"),
     Mutant("SciPy's rows lose their upper bound", "backends/momentlp_scipy/__init__.py", "np.column_stack([program.row_lower, program.row_upper])", "np.column_stack([program.row_lower, np.inf + 0 * program.row_lower])"),
     Mutant("the exact simplex takes the largest ratio", "momentlp/exact_simplex.py", "if abs(reduced[j] * row[best]) < abs", "if abs(reduced[j] * row[best]) > abs"),
     Mutant("whole numbers are twice the floats", "momentlp/whole.py", "exponents - 53 + trailing", "exponents - 52 + trailing"),

@@ -13,6 +13,7 @@ import pytest
 from gaussian import gaussians
 
 import momentlp as mlp
+from momentlp import chunks
 from momentlp_sifting import sift
 
 N, M = 6000, 5
@@ -93,6 +94,32 @@ def test_a_path_and_a_start(tmp_path: Path) -> None:
     along = mlp.path(problem, [200.0, 120.0, 60.0])
     direct = mlp.path(SPECS["sum"].compile(X, sample=sample), [200.0, 120.0, 60.0])
     np.testing.assert_allclose(along.objectives, direct.objectives, rtol=1e-9)
+
+
+def test_chunks_that_are_cut_because_their_features_are_many(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    X, sample = points()
+    monkeypatch.setattr(chunks, "MAPPED_BYTES", 8 * 21 * 90)
+    there = mlp.solve(SPECS["map"].compile(as_memmap(X, tmp_path), sample=sample))
+    assert there.objective == pytest.approx(mlp.solve(SPECS["map"].compile(X, sample=sample), "highs").objective, rel=1e-9)
+
+
+def test_a_bad_start_does_no_harm(tmp_path: Path) -> None:
+    X, sample = points()
+    random = np.random.default_rng(0)
+    start = random.random(N), 100 * random.normal(size=M)
+    there = mlp.solve(SPECS["sum"].compile(as_memmap(X, tmp_path), sample=sample), start=start)
+    assert there.objective == pytest.approx(mlp.solve(SPECS["sum"].compile(X, sample=sample)).objective, rel=1e-9)
+
+
+def test_new_points_in_chunks_have_the_same_columns(tmp_path: Path) -> None:
+    pd = pytest.importorskip("pandas")
+    X, sample = points()
+    names = list("abcde")
+    known = pd.DataFrame(X, columns=names)
+    separator = mlp.solve(SPECS["sum"].compile(known, sample=pd.DataFrame(sample, columns=names))).separator
+    known[names[::-1]].to_parquet(tmp_path / "other.parquet")
+    with pytest.raises(mlp.DataError, match="column 'e' where 'a'"):
+        separator.decision_function(mlp.open_points(tmp_path / "other.parquet"))
 
 
 @pytest.fixture(scope="module")

@@ -505,3 +505,12 @@ def test_an_interrupt_is_no_failure() -> None:
 
     with pytest.raises(KeyboardInterrupt):
         mlp.solve_many([small(0), interrupt, small(1)])
+
+
+def test_an_error_that_is_its_own_cause() -> None:
+    def wrong() -> mlp.Problem:
+        error = ValueError("its own cause")
+        raise error from error
+
+    (failed,) = mlp.solve_many([wrong])
+    assert isinstance(failed, mlp.FailedSolve)

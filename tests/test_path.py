@@ -63,9 +63,15 @@ def test_when_points_come_in() -> None:
     assert mlp.path(problem, [8.0, 4.0, 0.0]).entry().tolist() == [0.0, 0.0, 0.0, 4.0]
 
 
+def test_points_that_cannot_be_in_never_come_in() -> None:
+    spec = mlp.Spec(tolerance=mlp.Absolute(1.0), constraints=[mlp.Known(negatives=[3])])
+    problem = spec.compile([[0.0], [1.0], [2.0], [1.0]], mean=[1.0])
+    assert mlp.path(problem, [8.0, 0.0]).entry().tolist() == [0.0, 0.0, 0.0, np.inf]
+
+
 @pytest.mark.parametrize(
     ("tolerances", "message"),
-    [([], "empty"), ([1.0, -1.0], "entry 1"), ([np.nan], "entry 0"), ("abc", "numbers"), (3.0, "numbers")],
+    [([], "empty"), ([1.0, -1.0], "entry 1"), ([np.nan], "entry 0"), ("30", "numbers"), (3.0, "numbers")],
 )
 def test_bad_tolerances(tolerances: object, message: str) -> None:
     with pytest.raises(mlp.DataError, match=message):

@@ -62,6 +62,14 @@ class TestTiny:
         problem = spec.compile(X, sample=sample + (50.0 if kind == "far" else 0.0), sample_weight=weight)
         same(mlp.solve(problem, "sifting"), mlp.solve(problem, "highs"))
 
+    @pytest.mark.parametrize("seed", range(30))
+    def test_it_never_gives_up_on_ordinary_data(self, seed: int) -> None:
+        """Without this the other tests of this class would pass for a method that hands everything to HiGHS."""
+        random = np.random.default_rng(seed)
+        found = mlp.solve(gaussian_problem(int(random.integers(40, 400)), int(random.integers(1, 5)), seed), "sifting")
+        assert found.status is mlp.Status.OPTIMAL
+        assert "on the whole" not in found.message
+
     def test_nothing_of_it_needs_the_whole(self) -> None:
         """On ordinary data the inner solver sees a small part of the points, at every level."""
         found = mlp.solve(gaussian_problem(3000, 3), "sifting", repair=False)
@@ -88,6 +96,40 @@ def test_large_infeasible_problem() -> None:
     X, sample = gaussians(25_000)
     spec = mlp.Spec(tolerance=mlp.Absolute(1.0), constraints=[mlp.Share(0.9, 1.0)])
     assert mlp.solve(spec.compile(X, sample=sample), "sifting").status is mlp.Status.INFEASIBLE
+
+
+@pytest.mark.parametrize("live", [0, 1, 20, 12_000])
+def test_points_that_count_for_nothing(live: int) -> None:
+    X, sample = gaussians(30_000)
+    weight = np.zeros(30_000)
+    weight[np.random.default_rng(1).choice(30_000, live, replace=False)] = 1.0
+    problem = mlp.Spec(tolerance=mlp.Relative(0.5)).compile(X, sample=sample, sample_weight=weight)
+    found, kept = mlp.solve(problem, "sifting"), np.flatnonzero(weight)
+    if live > 1:
+        alone = mlp.solve(mlp.Spec(tolerance=mlp.Relative(0.5)).compile(X[kept], sample=sample), "highs")
+        assert found.objective == pytest.approx(alone.objective, rel=1e-9)
+    assert found.status is not mlp.Status.FAILED
+    assert not found.membership[weight == 0].any()
+
+
+def test_a_moment_without_bounds_and_a_constant_in_single_precision() -> None:
+    X, sample = gaussians(3000)
+    problem = mlp.Spec(tolerance=mlp.Absolute(60.0)).compile(X, sample=sample)
+    free = problem.with_rows(np.random.default_rng(0).normal(size=(3000, 1)), -np.inf, np.inf, ["free"])
+    same(mlp.solve(free, "sifting"), mlp.solve(problem, "highs"))
+    constant = np.column_stack([X, np.full(3000, 0.1)]).astype(np.float32)
+    spec = mlp.Spec()
+    mean = np.append(sample.mean(axis=0), 0.1)
+    same(mlp.solve(spec.compile(constant, mean=mean), "sifting"), mlp.solve(spec.compile(constant, mean=mean), "highs"))
+
+
+def test_options_of_the_inner_backend_count() -> None:
+    from momentlp_highs import Highs
+
+    with pytest.raises(mlp.OptionError, match="no_such_option"):
+        mlp.solve(gaussian_problem(100), Sifting(backend=Highs(no_such_option=1)))
+    with pytest.raises(mlp.OptionError, match="log"):
+        mlp.solve(gaussian_problem(100), Sifting(backend="scipy"), log=print)
 
 
 def test_another_backend_inside() -> None:
@@ -128,6 +170,7 @@ def test_auto_leaves_sparse_features_to_highs() -> None:
     import scipy.sparse as sp
 
     X = sp.random_array((3000, 40), density=0.02, rng=0)
+    assert choose(mlp.Problem.from_arrays(X, -1.0, 1.0)) == "highs"
     assert mlp.solve(mlp.Spec(tolerance=mlp.Absolute(1.0)).compile(X, labelled=[0, 1, 2])).backend == "highs"
 
 

@@ -44,6 +44,13 @@ class Sifting(Backend):
         """Return the version of the solver inside."""
         return find_backend(DEFAULTS["backend"]).version()
 
+    def inner(self, backend: str | Backend) -> Backend:
+        """Return the backend for the small problems."""
+        inner = get_backend(backend)
+        if isinstance(inner, Sifting):
+            raise OptionError("sifting cannot solve its small problems by sifting: give another backend, such as 'highs'.")
+        return inner
+
     def run(self, problem: Problem, options: Options) -> Answer:
         """Solve."""
         self.reject_unknown(options.native, DEFAULTS)
@@ -55,9 +62,9 @@ class Sifting(Backend):
         room = native["room"]
         if isinstance(room, bool) or not isinstance(room, Integral) or room < LEAST_ROOM:
             raise OptionError(f"sifting needs at least {LEAST_ROOM} bytes for room, as a whole number, not {room!r}.")
-        inner = get_backend(native["backend"])
-        if isinstance(inner, Sifting):
-            raise OptionError("sifting cannot solve its small problems by sifting: give another backend, such as 'highs'.")
+        inner = self.inner(native["backend"])
+        for capability in options.asked() - inner.capabilities - {Capability.START}:
+            raise OptionError(f"backend {inner.name!r}, inside sifting, cannot honour {capability.value}: leave it out.")
         return _answer(Sift(problem, inner, options, random, int(room)))
 
 
@@ -70,6 +77,8 @@ def _answer(sift: Sift) -> Answer:
         h, y = stopped.pair
         outcome, message = stopped.answer.outcome, stopped.answer.message
     tally = sift.tally
+    if sift.gave_up:
+        message += ", by the inner backend on the whole"
     return Answer(
         outcome,
         membership=h,

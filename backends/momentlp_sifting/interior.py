@@ -35,6 +35,7 @@ FILL, MARGIN, EAGER = 0.3, 0.1, 1.5  # of the start: they save a third of the st
 DECIDED = 0.02  # closer than this to 0 or its cap, a membership is on its way there
 NEGLIGIBLE = 1e-3  # points with less of the largest D are left out of the matrix of a step
 ROOMY = 30.0  # moments with so much more E than the points give are left out as well, but for the diagonal
+CORRECTIONS = 2  # of the step, for what was left out
 STRETCH, LARGEST = 2048, 1 << 21  # points, and entries, that are weighted together
 WORTH_SHARING = 3e7  # N m^2 from which threads gain more than they cost
 SLACK = 0.8  # open points per moment that holds, besides some spare ones, that are few enough
@@ -180,8 +181,8 @@ def _step(problem: Barrier, now: Iterate) -> Iterate | None:
     gap_l, gap_u = np.where(low, room.vl, 1.0), np.where(high, room.vu, 1.0)
     D = 1.0 / (now.zl / room.zl + now.zu / room.zu)
     E = np.where(problem.loose, 1.0 / (now.vl / gap_l + now.vu / gap_u), 0.0)
-    E = np.minimum(E, 1e100)
     own = _pull(problem.squares, D)
+    E = np.minimum(E, 1e6 * (own + 1e-300))  # a moment with no bound near gives way to everything
     try:
         system = _System.of(A, D, E, own, problem.threads)
     except LinAlgError:
@@ -266,7 +267,8 @@ class _System(NamedTuple):
     tight: IndexArray
     factor: Any
     diagonal: FloatArray
-    whole: tuple[Any, FloatArray, FloatArray] | None
+    whole: tuple[Any, FloatArray, FloatArray]
+    exact: bool
 
     @classmethod
     def of(cls, A: Any, D: FloatArray, E: FloatArray, own: FloatArray, threads: int) -> _System:
@@ -283,15 +285,29 @@ class _System(NamedTuple):
             tight = np.arange(E.size)
         gram = _gram(A, root, threads)
         rest = own[tight] - gram.diagonal()  # of the points left out, the diagonal stays
-        return cls(tight, _factor(gram, E[tight] + np.maximum(rest, 0.0)), own + E, None if A is whole[0] else whole)
+        return cls(tight, _factor(gram, E[tight] + np.maximum(rest, 0.0)), own + E, whole, A is whole[0])
 
     def solve(self, right: FloatArray) -> FloatArray:
-        """Return the solution, corrected once for what was left out."""
+        """Return the solution, corrected for what was left out by two steps of conjugate gradients."""
         solution = self._solve(right)
-        if self.whole is not None:
-            A, D, E = self.whole
-            solution += self._solve(right - _pull(A, D * _push(A, solution)) - E * solution)
+        if self.exact:
+            return solution
+        off, towards, before = right - self._times(solution), np.zeros_like(right), np.inf
+        for _ in range(CORRECTIONS):
+            step = self._solve(off)
+            size = float(off @ step)
+            if not size > 0:
+                break
+            towards = step + size / before * towards
+            moved, before = self._times(towards), size
+            length = size / float(towards @ moved)
+            solution, off = solution + length * towards, off - length * moved
         return solution
+
+    def _times(self, y: FloatArray) -> FloatArray:
+        """Return ``(A^T D A + E) y``, nothing left out."""
+        A, D, E = self.whole
+        return _pull(A, D * _push(A, y)) + E * y
 
     def _solve(self, right: FloatArray) -> FloatArray:
         solution = np.asarray(right / self.diagonal)

@@ -7,21 +7,18 @@ changed sides since the last pass or lie within a band around the hyperplane. So
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import partial
-from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from momentlp.arrays import FloatArray, IndexArray
+from momentlp.arrays import FloatArray, IndexArray, condensed
 from momentlp.moments import MomentMatrix
 from momentlp.problem import Problem
+from momentlp_sifting.restricted import on_plane
 
 __all__ = ["Priced", "nearest", "price", "sides"]
-
-ON_PLANE = 1e-9  # a score this small, in units of the weights, has no side
 
 
 @dataclass(frozen=True, eq=False)
@@ -63,7 +60,7 @@ def price(problem: Problem, y: FloatArray, before: FloatArray | None, taken: Ind
     most : int
         About how many points there is room for; those that changed sides by most come first, then the nearest.
     """
-    unit = ON_PLANE * max(1.0, float(np.abs(problem.weights).max(initial=0.0)))
+    unit = on_plane(condensed(problem.weights)[0])
     share = max(1, most) / problem.n_points
     work = partial(_price_part, y=y, before=before, band=band, unit=unit, share=share)
     held, chosen, rows, inside, strays, start = np.zeros(problem.n_moments), [], [], [], 0, 0
@@ -83,20 +80,20 @@ class _Taken:
     def __init__(self, points: IndexArray) -> None:
         self.points = points
 
-    def __getitem__(self, span: slice) -> IndexArray:
+    def __getitem__(self, span: slice) -> _Taken:
         start, stop = span.start or 0, span.stop
         first = np.searchsorted(self.points, start)
         last = self.points.size if stop is None else np.searchsorted(self.points, stop)
-        return self.points[first:last] - start
+        return _Taken(self.points[first:last] - start)
 
 
 def _price_part(
-    A: MomentMatrix, weights: FloatArray, caps: FloatArray, taken: IndexArray | _Taken,
+    A: MomentMatrix, weights: FloatArray, caps: FloatArray, taken: _Taken,
     *, y: FloatArray, before: FloatArray | None, band: float, unit: float, share: float,
 ) -> tuple[int, FloatArray, IndexArray, FloatArray, NDArray[np.bool_], int]:  # fmt: skip
     scores = weights - A @ y
     inside, free = scores > 0, np.array(caps > 0)
-    free[taken[slice(None)]] = False
+    free[taken.points] = False
     distance = np.abs(scores)
     places = np.flatnonzero(free & (distance <= band))
     room = int(np.ceil(share * weights.size))
@@ -127,11 +124,13 @@ def _sides_part(A: MomentMatrix, weights: FloatArray, *, y: FloatArray) -> tuple
 
 def nearest(problem: Problem, y: FloatArray, count: int) -> float:
     """Return the distance from the hyperplane within which so many points lie."""
-    parts: Sequence[Any] = list(problem.A.scan(partial(_nearest_part, y=y, count=count), problem.weights))
+    parts = list(problem.A.scan(partial(_nearest_part, y=y, count=count), problem.weights, problem.caps))
     distances = np.concatenate(parts)
-    return float(np.partition(distances, count - 1)[count - 1]) if distances.size > count else float(distances.max())
+    return (
+        float(np.partition(distances, count - 1)[count - 1]) if distances.size > count else float(distances.max(initial=0))
+    )
 
 
-def _nearest_part(A: MomentMatrix, weights: FloatArray, *, y: FloatArray, count: int) -> FloatArray:
-    distances = np.abs(weights - A @ y)
+def _nearest_part(A: MomentMatrix, weights: FloatArray, caps: FloatArray, *, y: FloatArray, count: int) -> FloatArray:
+    distances = np.abs(weights - A @ y)[caps > 0]
     return distances if distances.size <= count else np.partition(distances, count - 1)[:count]

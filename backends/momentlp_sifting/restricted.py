@@ -15,6 +15,7 @@ wrong side may leave it without a feasible point: one more column, with a price,
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
 from dataclasses import dataclass
 
@@ -26,12 +27,16 @@ from momentlp.backend import Answer, Outcome
 from momentlp.problem import Problem
 from momentlp_sifting.interior import Barrier, follow
 
-__all__ = ["Inner", "Pair", "StoppedError", "Tally", "settle"]
+__all__ = ["Inner", "Pair", "StoppedError", "Tally", "on_plane", "settle"]
 
 Mask = NDArray[np.bool_]
 Pair = tuple[FloatArray, FloatArray]
 Inner = Callable[[Problem, Pair | None], Answer]  # solves a small problem, from a start
 NEAREST = 100  # points near the hyperplane beyond those that a vertex needs
+CROWDED, MORE = (
+    0.97,
+    4,
+)  # where that share of the moments holds, vertices crowd: so many times as many points shorten the way
 ON_PLANE = 1e-9  # a score this small, in units of the weights, has no side
 HOLDS = 1e-9  # a moment this far beyond its bound, in points, is violated
 SMALL = 20_000  # as many entries of A go to the simplex method at once
@@ -61,7 +66,7 @@ class Tally:
         """Add a small program."""
         self.programs += 1
         self.iterations += answer.iterations or 0
-        self.largest = max(self.largest, shape)
+        self.largest = max(self.largest, shape, key=math.prod)
 
 
 def settle(problem: Barrier, inner: Inner, tally: Tally, start: Pair | None = None) -> Pair:
@@ -82,7 +87,7 @@ def settle(problem: Barrier, inner: Inner, tally: Tally, start: Pair | None = No
     if guessed:
         start = _guess(problem, tally)
     now = _Restriction.around(problem, start)
-    unit = ON_PLANE * max(1.0, float(np.abs(problem.weights).max(initial=0.0)))
+    unit = on_plane(problem.weights)
     for _ in range(ROUNDS):
         h, y, lacking = now.solve(inner, tally)
         scores = problem.weights - problem.A @ y
@@ -105,13 +110,18 @@ def settle(problem: Barrier, inner: Inner, tally: Tally, start: Pair | None = No
     raise StoppedError(Answer(Outcome.FAILED, None, None, f"no end after {ROUNDS} rounds"), (h, y))
 
 
+def on_plane(weights: FloatArray) -> float:
+    """Return the size of a score that has no side: that of a point on the hyperplane, but for rounding."""
+    return ON_PLANE * max(1.0, float(np.abs(weights).max(initial=0.0)))
+
+
 class _Restriction:
     """The small program: which points and moments are in it, and on which side the other points are held."""
 
     def __init__(self, problem: Barrier, points: Mask, moments: Mask, side: Mask, start: Pair | None) -> None:
         self.problem, self.points, self.moments, self.side, self.start = problem, points, moments, side, start
         self.spreads = 0
-        self.price = 10.0 if start is None else 10.0 * (1.0 + float(np.abs(start[1]).sum()))
+        self.price = 10.0 if start is None else min(DEAREST / 100, 10.0 * (1.0 + float(np.abs(start[1]).sum())))
 
     @classmethod
     def around(cls, problem: Barrier, start: Pair | None, least: int = 0) -> _Restriction:
@@ -124,9 +134,11 @@ class _Restriction:
         moments = (y != 0) | (problem.lower == problem.upper)
         points = (h > 0) & (h < problem.caps)
         points |= np.where(scores > 0, h <= 0, h >= problem.caps)  # on the wrong side
-        wanted = min(n, max(least, min(int(points.sum()), 4 * int(moments.sum())) + int(moments.sum()) + NEAREST))
+        held = int(moments.sum())
+        more = (MORE if held > CROWDED * m else 1) * held + NEAREST
+        wanted = min(n, max(least, min(int(points.sum()), 4 * held) + more))
         points[np.argpartition(np.abs(scores), wanted - 1)[:wanted]] = True
-        return cls(problem, points, moments, scores > 0, (_as_vertex(problem.caps, h, int(moments.sum())), y))
+        return cls(problem, points, moments, scores > 0, (_as_vertex(problem.caps, h, held), y))
 
     def solve(self, inner: Inner, tally: Tally) -> tuple[FloatArray, FloatArray, float]:
         """Solve the small program; return (h, y) for all points and moments, and what is lacking to a feasible point."""

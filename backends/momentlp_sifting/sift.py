@@ -14,8 +14,8 @@ from typing import Any
 
 import numpy as np
 
-from momentlp.arrays import FloatArray, IndexArray
-from momentlp.backend import Answer, Backend, Options, Outcome, Progress
+from momentlp.arrays import FloatArray, IndexArray, is_constant
+from momentlp.backend import Answer, Backend, Capability, Options, Outcome, Progress
 from momentlp.problem import Problem
 from momentlp.threads import cores
 from momentlp_sifting.interior import Barrier
@@ -32,6 +32,7 @@ WIDER = 3.0  # how much wider the band is made where it was too narrow
 REACH = 200  # points near the hyperplane of a start, beyond those that a vertex needs
 ROUNDS = 100
 MOST_THREADS = 8
+PATIENCE = 6  # iterations per moment after which a start is given up
 WIDEST = 3000  # moments from which the m x m matrices of the interior-point method are too large
 TIGHT = 1e-9  # feasibility tolerance of the small problems
 OUT_OF_TIME = Answer(Outcome.LIMIT, None, None, "time limit")
@@ -44,6 +45,8 @@ class Sift:
     ----------
     passes : int
         Passes over all points.
+    gave_up : bool
+        Whether the inner backend had to solve the whole.
     tally : Tally
         What the small problems took.
     """
@@ -51,6 +54,7 @@ class Sift:
     def __init__(self, problem: Problem, inner: Backend, options: Options, random: np.random.Generator, room: int) -> None:
         self.problem, self.inner, self.options, self.random, self.room = problem, inner, options, random, room
         self.tally, self.passes, self.started = Tally(self.late), 0, time.perf_counter()
+        self.gave_up = False
         self.threads = options.threads or min(cores(), MOST_THREADS)
 
     def run(self) -> Pair:
@@ -63,12 +67,14 @@ class Sift:
         """
         problem, start = self.problem, self.options.start
         if problem.n_moments <= WIDEST:
-            try:
-                return self.solve(problem, start)
-            except StoppedError as stopped:
-                if stopped.answer.outcome is Outcome.LIMIT or problem.A.table is not None:
-                    raise
-        answer = self.small(problem, start)
+            for begin in (None,) if start is None else (start, None):  # a start may lead astray, but not for good
+                try:
+                    return self.solve(problem, begin)
+                except StoppedError as stopped:
+                    if stopped.answer.outcome is Outcome.LIMIT or (begin is None and problem.A.table is not None):
+                        raise
+        self.gave_up = True
+        answer = self.small(problem, None)
         self.tally.count(answer, problem.A.shape)
         h = np.zeros(problem.n_points) if answer.membership is None else answer.membership
         y = np.zeros(problem.n_moments) if answer.multipliers is None else answer.multipliers
@@ -85,7 +91,10 @@ class Sift:
         if start is not None:
             between = (start[0] > 0) & (start[0] < problem.caps)
             return self.sift(problem, start[1], self.reach(problem, start[1], int(between.sum())))
-        chosen = np.sort(self.random.choice(n, size, replace=False))
+        live: Any = n if is_constant(problem.caps) and problem.caps[0] > 0 else np.flatnonzero(problem.caps > 0)
+        if np.ndim(live) and live.size <= 2 * size:
+            return self.at_once(problem, None)
+        chosen = np.sort(self.random.choice(live, size, replace=False))
         rows, weights, caps = problem.A.rows(chosen), problem.weights[chosen], problem.caps[chosen]
         self.passes += problem.A.table is not None  # in memory, rows are at hand
         share = float(caps.sum()) / float(problem.caps.sum())
@@ -183,17 +192,32 @@ class Sift:
         options = replace(
             asked,
             start=start,
-            native={},
+            native=dict(self.inner.native),
             progress=None,
             time_limit=None if asked.time_limit is None else self.left(),
             iteration_limit=None if asked.iteration_limit is None else max(0, asked.iteration_limit - self.tally.iterations),
             feasibility_tolerance=asked.feasibility_tolerance or TIGHT,
         )
-        without: dict[str, Any] = {capability.value: None for capability in options.asked() - self.inner.capabilities}
+        own = {Capability.START, Capability.FEASIBILITY_TOLERANCE} - asked.asked()  # not asked for by the caller
+        without: dict[str, Any] = {capability.value: None for capability in own - self.inner.capabilities}
         self.tell(f"{self.inner.name} solves for {problem.n_points:,} points and {problem.n_moments:,} moments")
-        answer = self.inner.run(problem, replace(options, **without))
+        answer = self._from(start, problem, replace(options, **without))
         if asked.progress is not None:
             asked.progress(Progress(self.tally.iterations, time.perf_counter() - self.started))
+        return answer
+
+    def _from(self, start: Pair | None, problem: Problem, options: Options) -> Answer:
+        """Solve from a start, unless that turns out to be worse than none."""
+        if options.start is None:
+            return self.inner.run(problem, options)
+        patience = PATIENCE * problem.n_moments + REACH
+        limit = patience if options.iteration_limit is None else min(patience, options.iteration_limit)
+        capable = Capability.ITERATION_LIMIT in self.inner.capabilities
+        answer = self.inner.run(problem, replace(options, iteration_limit=limit) if capable else options)
+        spent = answer.outcome is Outcome.LIMIT and limit == patience and not self.late()
+        if spent or answer.outcome is Outcome.FAILED:
+            self.tally.iterations += answer.iterations or 0
+            return self.inner.run(problem, replace(options, start=None))
         return answer
 
 

@@ -288,6 +288,22 @@ class BackendContract:
             with pytest.raises(OptionError, match=capability.value):
                 self.solve(self.easy, **{capability.value: value})
 
+    def test_a_start_changes_the_way_and_not_the_answer(self) -> None:
+        """The answer itself, that to a problem nearby and nonsense are all good enough to start from."""
+        problem, _ = half_space(300, 5, seed=3)
+        answer = self.solve(problem)
+        random = np.random.default_rng(0)
+        nonsense = random.random(problem.n_points), random.normal(size=problem.n_moments)
+        nearby = replace(problem, weights=problem.weights * np.linspace(0.9, 1.1, problem.n_points))
+        for start in (answer, self.solve(nearby), nonsense):
+            if Capability.START in self.instance.capabilities:
+                again = self.solve(problem, start=start)
+                assert again.status is Status.OPTIMAL
+                assert again.objective == pytest.approx(answer.objective, rel=1e-7)
+            else:
+                with pytest.raises(OptionError, match="start"):
+                    self.solve(problem, start=start)
+
     def test_time_limit_is_felt(self) -> None:
         """A solve that takes longer than its limit is stopped by it."""
         if Capability.TIME_LIMIT not in self.instance.capabilities:
