@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+from typing import Any
+
 from momentlp.arrays import is_sparse
 from momentlp.problem import Problem
 
@@ -12,8 +15,8 @@ PER_MOMENT = 2  # fewer points per moment leave little to sift
 MOMENTS = 1500  # above this many, the matrices of the interior-point method are too large
 
 
-def choose(problem: Problem) -> str:
-    """Return the name of the backend for a problem, from its shape alone.
+def choose(problem: Problem, native: Mapping[str, Any] | None = None) -> str:
+    """Return the name of the backend for a problem, from its shape alone; native options, if any, are those of HiGHS.
 
     ``"sifting"`` where the features are dense (or larger than memory) and the points many against the moments; ``"highs"``
     everywhere else. Both are always installed, so the choice does not depend on what else is.
@@ -24,6 +27,8 @@ def choose(problem: Problem) -> str:
     'highs'
     """
     n, m = problem.n_points, problem.n_moments
+    if native:
+        return "highs"
     if problem.A.table is not None:
         return "sifting"
     if 2 * sum(block.n_moments for block in problem.blocks if is_sparse(block.features)) >= m:

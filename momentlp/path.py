@@ -129,7 +129,9 @@ def path(
     solutions: list[Solution] = []
     for value in values:
         now = replace(problem, blocks=tuple(block.with_tolerance(value, relative=relative) for block in problem.blocks))
-        solver = get_backend(choose(now) if isinstance(backend, str) and backend == AUTO else backend)
+        solver = get_backend(
+            choose(now, options.get("options")) if isinstance(backend, str) and backend == AUTO else backend
+        )
         warm = solutions[-1] if solutions and Capability.START in solver.capabilities else None
         solutions.append(solve(now, solver, start=warm, **options))
         if stop is not None and stop(solutions[-1]):

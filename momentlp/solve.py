@@ -64,7 +64,7 @@ def solve(
         values found are loaded into its variables.
     backend : str or Backend
         A name (see :func:`momentlp.backends`), an instance, or ``"auto"``: ``"sifting"`` for many points and few moments,
-        ``"highs"`` otherwise (:func:`momentlp.choice.choose`).
+        ``"highs"`` otherwise (:func:`momentlp.choice.choose`), and wherever ``options`` are given.
     tol : float
         The certificate must hold within this for the answer to be OPTIMAL.
     time_limit, iteration_limit, feasibility_tolerance, threads, verbose, log, progress
@@ -119,7 +119,7 @@ def solve(
     if model is not None:
         problem = Problem.from_pyomo(model)
     asked = replace(asked, start=None if start is None else nearby(problem, start))
-    chosen = choose(problem) if isinstance(backend, str) and backend == AUTO else backend
+    chosen = choose(problem, options) if isinstance(backend, str) and backend == AUTO else backend
     solver = _isolated(get_backend(chosen), isolate, memory_limit)
     asked = replace(asked, native={**solver.native, **asked.native})
     for capability in sorted(asked.asked() - solver.capabilities, key=lambda capability: capability.value):

@@ -174,6 +174,10 @@ def test_auto_leaves_sparse_features_to_highs() -> None:
     assert mlp.solve(mlp.Spec(tolerance=mlp.Absolute(1.0)).compile(X, labelled=[0, 1, 2])).backend == "highs"
 
 
+def test_native_options_under_auto_are_those_of_highs() -> None:
+    assert mlp.solve(gaussian_problem(8000), options={"presolve": "on"}).backend == "highs"
+
+
 class TestStart:
     @pytest.mark.parametrize("backend", ["highs", "sifting"])
     @pytest.mark.parametrize("n", [800, 30_000])
