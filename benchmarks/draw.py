@@ -61,6 +61,8 @@ def draw_growth(
             f"{limit:g} s: ended here", (0.01, limit), xycoords=("axes fraction", "data"), xytext=(0, 3),
             textcoords="offset points", fontsize=8, color="#5f6b76",
         )  # fmt: skip
+    low, high = axes.get_ylim()
+    axes.set_ylim(low / 1.6, high * 1.6)  # room for a name below the lowest line, and for the limit above the highest
     ticks = sorted({size for line in lines.values() for size, _ in line})
     axes.set_xticks(ticks, [_short(size) for size in ticks])
     axes.set_xticks([], minor=True)
