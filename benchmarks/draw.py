@@ -89,7 +89,7 @@ def _name_lines(axes: Any, lines: Mapping[str, Line]) -> None:
     wanted = np.array([(np.log10(begins[peer][1]) - low) / (high - low) for peer in order])
     for peer, place in zip(order, _spread(wanted), strict=True):
         axes.annotate(
-            peer if PEERS[peer].comparable else f"{peer} (other problem)", begins[peer], xytext=(NAMES, place),
+            peer if PEERS[peer].comparable else f"{peer} (other problem)", begins[peer], xytext=(NAMES, 0.03 + 0.94 * place),
             textcoords="axes fraction", ha="right", va="center", fontsize=9, color=COLOURS[peer],
             fontweight="bold" if peer == REFERENCE else "normal",
             arrowprops={

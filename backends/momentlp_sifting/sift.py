@@ -198,15 +198,15 @@ class Sift:
             iteration_limit=None if asked.iteration_limit is None else max(0, asked.iteration_limit - self.tally.iterations),
             feasibility_tolerance=asked.feasibility_tolerance or TIGHT,
         )
-        own = {Capability.START, Capability.FEASIBILITY_TOLERANCE} - asked.asked()  # not asked for by the caller
+        own = {Capability.START, Capability.FEASIBILITY_TOLERANCE}  # which sifting asks for by itself
         without: dict[str, Any] = {capability.value: None for capability in own - self.inner.capabilities}
         self.tell(f"{self.inner.name} solves for {problem.n_points:,} points and {problem.n_moments:,} moments")
-        answer = self._from(start, problem, replace(options, **without))
+        answer = self._patiently(problem, replace(options, **without))
         if asked.progress is not None:
             asked.progress(Progress(self.tally.iterations, time.perf_counter() - self.started))
         return answer
 
-    def _from(self, start: Pair | None, problem: Problem, options: Options) -> Answer:
+    def _patiently(self, problem: Problem, options: Options) -> Answer:
         """Solve from a start, unless that turns out to be worse than none."""
         if options.start is None:
             return self.inner.run(problem, options)
