@@ -12,7 +12,6 @@ from __future__ import annotations
 import contextlib
 import os
 import pickle
-import signal
 import subprocess
 import sys
 import threading
@@ -29,12 +28,12 @@ from momentlp.backend import Answer, Backend, Capability, Options, Outcome
 from momentlp.chunks import in_memory
 from momentlp.errors import OptionError, SolverError
 from momentlp.problem import Problem
+from momentlp.processes import ending, kill, start
 from momentlp.registry import get_backend
 from momentlp.worker import receive, send
 
 __all__ = ["Isolated"]
 
-BOOT = "import sys; sys.path[:] = sys.argv[1:]; from momentlp.worker import main; main()"
 SECONDS_TO_START = 60.0  # Python and a solver load in one or two; more than this is a hang
 GRACE, RELATIVE_GRACE = 0.5, 0.1  # a solver that keeps the time itself may answer so much later
 SECONDS_TO_END = 2.0  # for a process whose pipes are closed already
@@ -149,15 +148,7 @@ class _Worker:
         self.threads: list[threading.Thread] = []
         # A thread that allocates reserves 64 MB of address space, most of which it never uses, but which would count.
         limited = {"MALLOC_ARENA_MAX": "1"} if memory_limit is not None else {}
-        self.process = subprocess.Popen(  # noqa: S603  Python itself, with the paths it has
-            [sys.executable, "-c", BOOT, *map(str, sys.path)],
-            stdin=subprocess.PIPE,
-            stdout=subprocess.PIPE,
-            stderr=subprocess.PIPE,
-            env={**limited, **os.environ},
-            start_new_session=True,
-            creationflags=getattr(subprocess, "CREATE_NEW_PROCESS_GROUP", 0),
-        )
+        self.process = start("momentlp.worker", stderr=subprocess.PIPE, env={**limited, **os.environ})
 
     def __enter__(self) -> Self:
         self._start(self._read, self.process.stdout)
@@ -165,7 +156,7 @@ class _Worker:
         return self
 
     def __exit__(self, *_: object) -> None:
-        self._kill()
+        kill(self.process)
         self.process.wait()
         for thread in self.threads:
             thread.join(SECONDS_TO_END)
@@ -198,7 +189,7 @@ class _Worker:
     def obituary(self) -> str:
         """Say how the process ended, and what can be done."""
         code = self._see_it_end()
-        how = "hung up" if code is None else f"ended with exit code {code}" if code >= 0 else f"was killed by {_name(code)}"
+        how = "hung up" if code is None else ending(code)
         advice = "save the problem with problem.save(path) and report it, or try another backend"
         if self.memory_limit is not None:
             advice = f"if it ran out of memory, raise memory_limit (now {self.memory_limit} bytes); if not, {advice}"
@@ -212,14 +203,6 @@ class _Worker:
             for thread in self.threads:
                 thread.join(SECONDS_TO_END)
         return self.process.returncode
-
-    def _kill(self) -> None:
-        """End the process and, where the system can, whatever it has started."""
-        if self.process.returncode is None:
-            if hasattr(os, "killpg"):
-                with contextlib.suppress(ProcessLookupError, PermissionError):
-                    os.killpg(self.process.pid, signal.SIGKILL)
-            self.process.kill()
 
     def _start(self, target: Callable[..., None], *arguments: Any) -> None:
         thread = threading.Thread(target=target, args=arguments, name="momentlp-worker", daemon=True)
@@ -259,10 +242,6 @@ def _relay(kind: str, content: list[Any], options: Options) -> None:
         print(*content, end="", flush=True)  # noqa: T201  the caller asked for it, with verbose=True
     elif kind == "warning":
         warnings.warn_explicit(*content)
-
-
-def _name(code: int) -> str:
-    return next((known.name for known in signal.Signals if known.value == -code), f"signal {-code}")
 
 
 def _bare(problem: Problem) -> Problem:

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -27,6 +29,17 @@ settings.load_profile("momentlp")
 def backend(request: pytest.FixtureRequest) -> str:
     """Each backend in turn."""
     return str(request.param)
+
+
+@pytest.fixture(scope="module")
+def client() -> Iterator[Any]:
+    """A cluster of two worker processes on this machine."""
+    distributed = pytest.importorskip("distributed")
+    cluster = distributed.LocalCluster(
+        n_workers=2, threads_per_worker=1, processes=True, dashboard_address=None, memory_limit=0
+    )
+    with cluster, distributed.Client(cluster) as client:
+        yield client
 
 
 @pytest.fixture(scope="session")

@@ -8,7 +8,6 @@ import sys
 import threading
 import time
 import tracemalloc
-from collections.abc import Iterator
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -440,16 +439,6 @@ def test_empty_chunks_of_a_dask_array_do_not_matter() -> None:
 
 
 # On a cluster
-
-
-@pytest.fixture(scope="module")
-def client() -> Iterator[Any]:
-    distributed = pytest.importorskip("distributed")
-    cluster = distributed.LocalCluster(
-        n_workers=2, threads_per_worker=1, processes=True, dashboard_address=None, memory_limit=0
-    )
-    with cluster, distributed.Client(cluster) as client:
-        yield client
 
 
 @pytest.mark.parametrize("name", SPECS)

@@ -4,7 +4,6 @@ import os
 import signal
 import threading
 import time
-from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -120,16 +119,6 @@ def test_new_points_in_chunks_have_the_same_columns(tmp_path: Path) -> None:
     known[names[::-1]].to_parquet(tmp_path / "other.parquet")
     with pytest.raises(mlp.DataError, match="column 'e' where 'a'"):
         separator.decision_function(mlp.open_points(tmp_path / "other.parquet"))
-
-
-@pytest.fixture(scope="module")
-def client() -> Iterator[Any]:
-    distributed = pytest.importorskip("distributed")
-    cluster = distributed.LocalCluster(
-        n_workers=2, threads_per_worker=1, processes=True, dashboard_address=None, memory_limit=0
-    )
-    with cluster, distributed.Client(cluster) as client:
-        yield client
 
 
 @pytest.mark.parametrize("name", SPECS)
