@@ -3,37 +3,26 @@
 from __future__ import annotations
 
 import json
-from dataclasses import dataclass, replace
 from itertools import permutations
 from pathlib import Path
 from typing import Annotated, Any, Literal, Self
 
 import numpy as np
-import scipy.sparse as sp
 from pydantic import BaseModel, BeforeValidator, Field, SerializeAsAny, model_validator
 from pydantic_core import PydanticSerializationError
 
-from momentlp.arrays import (
-    FloatArray,
-    Matrix,
-    as_indices,
-    as_positions,
-    as_sample,
-    as_vector,
-    condensed,
-    constant,
-    is_sparse,
-)
+from momentlp.arrays import as_sample, as_vector, condensed, constant
 from momentlp.chunks import Chunked, summarise
 from momentlp.constraints import Constraint, Data
 from momentlp.errors import CompileError, DataError, FileFormatError, SpecError
-from momentlp.features import FeatureMap, FittedMap, Linear
+from momentlp.features import FeatureMap, Linear
 from momentlp.files import write_atomically
 from momentlp.kinds import Declared, Kind, short
 from momentlp.plain import LONGEST_TEXT, LONGEST_YAML, parse_json, parse_yaml, require_yaml
+from momentlp.prepared import Prepared, fit_part, told_apart
 from momentlp.problem import Problem
 from momentlp.sources import as_table
-from momentlp.tolerances import Absolute, Target, Tolerance
+from momentlp.tolerances import Absolute, Tolerance
 
 __all__ = ["Spec"]
 
@@ -107,6 +96,15 @@ class Spec(Declared):
         if len(chosen) != 1:
             got = " and ".join(chosen) or "none of them"
             raise CompileError(f"compile needs exactly one of labelled=, sample= and mean=, but got {got}.")
+        prepared = self.prepare(X, sample=sample, sample_weight=sample_weight)
+        return prepared.compile(labelled=labelled, mean=mean)
+
+    def prepare(self, X: Any, *, sample: Any = None, sample_weight: Any = None) -> Prepared:
+        """Fit the feature maps to the points, before it is said which are labelled.
+
+        For many labelled samples among the same points: ``prepare(X).compile(labelled=idx)`` is ``compile(X,
+        labelled=idx)``, and only the second step has to be done again. Parameters and errors are those of :meth:`compile`.
+        """
         points, columns = as_table(X, "X")
         n_points = points.shape[0]
         ones = constant(1.0, n_points) if isinstance(points, Chunked) else np.ones(n_points)
@@ -114,30 +112,16 @@ class Spec(Declared):
         (least,) = condensed(caps)
         if (least < 0).any():
             raise DataError(f"sample_weight must not be negative, but entry {int(np.argmax(least < 0))} is {least.min()}.")
-        known = None if labelled is None else as_indices(as_positions(labelled, X), n_points, "labelled")
-        if known is not None and not caps[known].sum() > 0:
-            raise DataError("sample_weight is zero for every labelled point: the class has no mean then.")
         others = None if sample is None else as_sample(sample, points, columns)
-        fits = [_fit(part, points, columns, others) for part in self.features.parts()]
-        fits = _told_apart(fits)
-        summarise(*(fit.points for fit in fits if isinstance(fit.points, Chunked)))
-        counts = tuple(len(fit.fitted.names) for fit in fits)
-        means = (
-            [None] * len(fits) if mean is None else np.split(as_vector(mean, sum(counts), "mean"), np.cumsum(counts)[:-1])
-        )
-        blocks = []
-        for fit, tolerance, alpha in zip(fits, self.tolerance.split(counts), means, strict=True):
-            members = fit.points[known] if known is not None else fit.sample
-            centre = _mean(members, caps[known] if known is not None else None) if alpha is None else alpha
-            blocks.append(tolerance.block(Target(fit.points, centre, fit.fitted.names, fit.fitted, members)))
+        present = None if isinstance(points, Chunked) or (least > 0).all() else np.flatnonzero(caps)
+        if present is not None and not present.size:
+            raise DataError("sample_weight is zero for every point: there is nothing to choose from.")
+        rows = points if present is None else points[present]
+        parts = told_apart([fit_part(part, rows, columns, others) for part in self.features.parts()])
+        summarise(*(part.features for part in parts if isinstance(part.features, Chunked)))
         weights = ones if isinstance(points, Chunked) else np.ones(n_points)
-        problem = Problem(tuple(blocks), weights=weights, caps=caps, labelled=known, population=float(caps.sum()))
-        data = Data(points, columns)
-        for constraint in self.constraints:
-            problem = constraint.apply(problem, data)
-            if not isinstance(problem, Problem):
-                raise CompileError(f"{type(constraint).__name__}.apply must return a Problem, not {type(problem).__name__}.")
-        return problem
+        n_sample = 0 if others is None else others.shape[0]
+        return Prepared(Data(points, columns), parts, self.tolerance, self.constraints, caps, weights, X, present, n_sample)
 
     def to_json(self) -> str:
         """Write the spec as JSON text."""
@@ -237,55 +221,3 @@ def _require_text(text: Any, reader: str, most: int = LONGEST_TEXT) -> None:
     if len(text) > most:
         hint = "Keep it in JSON." if most < LONGEST_TEXT else "Is this a spec at all?"
         raise SpecError(f"{reader} takes at most {most >> 20} MiB of such text. {hint}")
-
-
-@dataclass(frozen=True, eq=False)
-class _Fit:
-    """One part of the feature map, fitted, and the features it gives."""
-
-    fitted: FittedMap
-    points: Matrix | Chunked
-    sample: Matrix | None
-
-
-def _fit(part: FeatureMap, points: Matrix | Chunked, columns: tuple[str, ...] | None, sample: Matrix | None) -> _Fit:
-    if isinstance(points, Chunked):
-        fitted, features = part.fit_chunks(points)
-        return _Fit(fitted, features, None if sample is None else fitted(sample, "sample"))
-    if sample is None or not part.joint:
-        fitted = part.fit(points, columns)
-        return _Fit(fitted, part.training(points, fitted), None if sample is None else fitted(sample, "sample"))
-    stack = (
-        sp.vstack([sp.csr_array(points), sp.csr_array(sample)], format="csr")
-        if is_sparse(points)
-        else np.vstack([points, sample])
-    )
-    fitted = part.fit(stack, columns)
-    features = part.training(stack, fitted)
-    return _Fit(fitted, features[: points.shape[0]], features[points.shape[0] :])
-
-
-def _told_apart(fits: list[_Fit]) -> list[_Fit]:
-    """Give features of different parts different names."""
-    names = [name for fit in fits for name in fit.fitted.names]
-    if len(set(names)) == len(names):
-        return fits
-    return [
-        replace(fit, fitted=replace(fit.fitted, names=tuple(f"{number}.{name}" for name in fit.fitted.names)))
-        for number, fit in enumerate(fits, 1)
-    ]
-
-
-def _mean(features: Matrix, weights: FloatArray | None) -> FloatArray:
-    """Return the mean of each feature. Equal numbers have that number as their mean, which a rounded sum may miss."""
-    if weights is None or (weights == 1.0).all():
-        mean = np.ravel(np.asarray(features.mean(axis=0, dtype=np.float64))).astype(np.float64)
-    else:
-        mean = np.asarray(features.T @ weights / weights.sum(), dtype=np.float64)
-    low, high = (_per_column(features, extreme) for extreme in ("min", "max"))
-    return np.where(low == high, low, mean)
-
-
-def _per_column(features: Matrix, extreme: str) -> FloatArray:
-    values = getattr(features, extreme)(axis=0)
-    return np.ravel(values.toarray() if is_sparse(values) else values).astype(np.float64)

@@ -30,7 +30,7 @@ class Target:
     """The features of all points and the mean that the class has there.
 
     ``sample`` holds the features of the labelled points (None where only the mean was given): what is needed to say how
-    well the mean is known.
+    well the mean is known, and ``counts`` how often each of them counts.
     """
 
     features: Matrix
@@ -38,6 +38,7 @@ class Target:
     names: tuple[str, ...]
     fitted: FittedMap | None = None
     sample: Matrix | None = None
+    counts: FloatArray | None = None
 
     def near(self, width: FloatArray, widens: Literal["sum", "mean"]) -> MomentBlock:
         """Return the rows that keep the mean within ``width`` of the target, on the sum or on the mean itself."""
@@ -205,12 +206,14 @@ class StandardError(_Width):
 
     def block(self, target: Target) -> MomentBlock:
         """Return the rows of ``Relative(z s / sqrt(l))``."""
-        size = 0 if target.sample is None else target.sample.shape[0]
-        if target.sample is None or size < 2:
-            got = "only the mean was given" if target.sample is None else "there is only one"
+        counts = np.ones(0 if target.sample is None else target.sample.shape[0]) if target.counts is None else target.counts
+        size = float(counts.sum())
+        if target.sample is None or size <= 1 or np.count_nonzero(counts) < 2:
+            got = "only the mean was given" if target.sample is None else f"those given count as {size:g}"
             raise CompileError(f"StandardError needs at least two labelled points to see how much they differ, but {got}.")
-        sample = target.sample.toarray() if is_sparse(target.sample) else target.sample
-        spread = sample.std(axis=0, ddof=1, dtype=np.float64)
+        sample = target.sample.toarray() if is_sparse(target.sample) else np.asarray(target.sample, dtype=np.float64)
+        off = sample - counts @ sample / size
+        spread = np.sqrt(counts @ off**2 / (size - 1))
         agree = spread <= 1e-12 * np.abs(sample).max(axis=0)
         spread = np.where(~agree, spread, column_spread(target.features, constant=0.0) / np.sqrt(size))
         return target.near(self.widths(target) * spread / np.sqrt(size), "mean")

@@ -212,7 +212,7 @@ def test_maps_that_make_no_sense(build: object, words: str) -> None:
     ("features", "words"),
     [
         (mlp.Kernel(landmarks=1000), "Kernel.landmarks is 1000, but there are only 120 points"),
-        (mlp.Spectral(200), "needs more than 201 points"),
+        (mlp.Spectral(200), "needs more than 201 different points"),
         (mlp.Kernel("poly", degree=3000, landmarks=4), "is not finite on these points"),
         (mlp.Transformer(FunctionTransformer(lambda points: points[:, 5])), "cannot map these points"),
         (mlp.Transformer(PCA(n_components=50)), "PCA cannot be fitted to these points"),

@@ -51,7 +51,7 @@ def test_the_spread_of_sparse_columns_loses_no_digits() -> None:
 def test_standard_error_needs_a_sample() -> None:
     with pytest.raises(mlp.CompileError, match="only the mean was given"):
         mlp.Spec(tolerance=mlp.StandardError(1.0)).compile(X, mean=[0.0, 0.0, 0.0])
-    with pytest.raises(mlp.CompileError, match="there is only one"):
+    with pytest.raises(mlp.CompileError, match="those given count as 1"):
         mlp.Spec(tolerance=mlp.StandardError(1.0)).compile(X, labelled=[3])
 
 

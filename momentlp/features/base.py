@@ -15,7 +15,7 @@ import numpy as np
 import scipy.sparse as sp
 from numpy.typing import NDArray
 
-from momentlp.arrays import Matrix, as_points, check_columns, is_sparse
+from momentlp.arrays import FloatArray, IndexArray, Matrix, as_points, check_columns, is_sparse
 from momentlp.chunks import Chunked, Mapped, regular, summarise
 from momentlp.errors import CompileError, DataError
 from momentlp.kinds import Kind
@@ -133,6 +133,29 @@ class FeatureMap(Kind):
     def training(self, X: Matrix, fitted: FittedMap) -> Matrix:
         """Return the features of the very points that the map was fitted on."""
         return self.checked(self.transform(X, fitted), fitted)
+
+    def needs_members(self) -> bool:
+        """Whether the features depend on which points are labelled; then :meth:`told` says which."""
+        return False
+
+    def told(self, fitted: FittedMap, known: IndexArray, counts: FloatArray) -> FittedMap:
+        """Return the fitted map once it is known which of its points are members, and how often each counts."""
+        return fitted
+
+    def smooth(self, values: FloatArray, fitted: FittedMap, restart: float) -> FloatArray | None:
+        """Average values, one for each point the map was fitted on, over neighbourhoods; None if the map knows of none.
+
+        The smaller ``restart`` the wider the neighbourhood: 1 leaves the values as they are.
+        """
+        return None
+
+    def interpolate(self, values: FloatArray, X: Matrix, fitted: FittedMap) -> FloatArray:
+        """Return at new points what :meth:`smooth` gave at those the map was fitted on."""
+        raise NotImplementedError
+
+    def state_shapes(self, shapes: Mapping[str, tuple[int, ...]], d: int, k: int) -> Mapping[str, tuple[int, ...]]:
+        """Return the shape that each array of the state must have, given those in a file, d inputs and k features."""
+        return {}
 
     def checked(self, features: Matrix, fitted: FittedMap) -> Matrix:
         """Check what :meth:`transform` returned, so that a mistake in a map of your own is named as such."""

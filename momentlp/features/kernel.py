@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 import numpy as np
@@ -84,6 +85,12 @@ class Kernel(FeatureMap):
     def needs_all_points(self) -> str | None:
         """Without landmarks every point is a column."""
         return "Kernel(landmarks=...)" if self.landmarks is None else None
+
+    def state_shapes(self, shapes: Mapping[str, tuple[int, ...]], d: int, k: int) -> Mapping[str, tuple[int, ...]]:
+        """Return the shapes of the centres, and of the width and the whitening where there are any."""
+        n = shapes.get("centres", (0,))[0]
+        some = {"gamma": (), "whiten": (k, n)}
+        return {"centres": (n, d), **{name: shape for name, shape in some.items() if name in shapes}}
 
     def transform(self, X: Matrix, fitted: FittedMap) -> Matrix:
         """Return the kernel between the points and the columns."""

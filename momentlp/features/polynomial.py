@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
@@ -51,6 +52,10 @@ class Linear(FeatureMap):
         """Return the points themselves where nothing is to be done with them."""
         return super().lazily(points, fitted) if self.standardise else points
 
+    def state_shapes(self, shapes: Mapping[str, tuple[int, ...]], d: int, k: int) -> Mapping[str, tuple[int, ...]]:
+        """Return the shape of the spread."""
+        return {"spread": (k,)} if self.standardise else {}
+
     def transform(self, X: Matrix, fitted: FittedMap) -> Matrix:
         """Return the points, divided by the spread if so asked."""
         if not self.standardise:
@@ -90,6 +95,10 @@ class Quadratic(FeatureMap):
     def rows_to_learn(self) -> int:
         """Return one, for the names, unless the spread is to be known."""
         return super().rows_to_learn() if self.standardise else 1
+
+    def state_shapes(self, shapes: Mapping[str, tuple[int, ...]], d: int, k: int) -> Mapping[str, tuple[int, ...]]:
+        """Return the shape of the spread."""
+        return {"spread": (k,)} if self.standardise else {}
 
     def transform(self, X: Matrix, fitted: FittedMap) -> Matrix:
         """Return columns and products, divided by the spread if so asked."""
