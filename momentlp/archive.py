@@ -1,19 +1,12 @@
-"""Problems on disk: a ``.npz`` of plain arrays, one JSON header and a digest. Nothing in it can run code when read.
-
-The digest (SHA-256 over every array and the header) tells a file that was cut short or changed from a whole one. It is no
-signature: whoever changes a file on purpose can write a new digest, so everything behind it is checked as well.
-"""
+"""Problems on disk: a header and plain arrays, see :mod:`momentlp.container`. Nothing in the file can run code when read."""
 
 from __future__ import annotations
 
-import hashlib
-import json
 import math
 import operator
-import os
 from collections.abc import Mapping
 from pathlib import Path
-from typing import IO, Any
+from typing import Any
 
 import numpy as np
 import scipy.sparse as sp
@@ -21,33 +14,40 @@ from numpy.typing import NDArray
 
 from momentlp.arrays import FloatArray, Matrix, check_compressed, is_sparse
 from momentlp.chunks import in_memory
-from momentlp.errors import FileFormatError, MomentLPError
-from momentlp.features import Concat, FeatureMap, FittedMap, Kernel, Linear, Quadratic, Spectral, Transformer
-from momentlp.files import BROKEN, reason, write_atomically
+from momentlp.container import Arrays, read_container, write_container
+from momentlp.errors import FileFormatError
+from momentlp.features import Concat, FeatureMap, FittedMap, Transformer
 from momentlp.moments import MomentBlock
-from momentlp.npz import array_bytes, array_layout, npz_members, read_npy
-from momentlp.plain import parse_json
 from momentlp.problem import Problem
 
-__all__ = ["load_problem", "save_problem"]
+__all__ = ["load_problem", "pack_problem", "save_problem", "unpack_problem"]
 
 FORMAT = "momentlp-problem"
 VERSION = 1
 VECTORS = ("origin", "shift", "lower", "upper")
 PARTS = ("data", "indices", "indptr")
-LONGEST_HEADER = 1 << 28  # bytes; the names of a few million moments fit
-SCALARS = {"gamma": math.inf, "width": 1e150}  # numbers that maps learn, and what they are below: a width is squared
-END_OF_ZIP, END_SIZE = b"PK\x05\x06", 22  # what a zip file without a comment ends with
-
+SCALARS = {"gamma": math.inf, "width": 1e150, "reach": math.inf}  # what maps learn, and what it is below: a width is squared
+INDICES = {"node": "embedding"}  # places that maps learn, and of what
+FINITE = ("centres", "points", "embedding", "unit", "walk", "reached")
 FLOATS = (np.float64, np.float32)
-
-Arrays = dict[str, NDArray[Any]]
 
 
 def save_problem(problem: Problem, path: Path) -> None:
     """Write a problem; ``path`` is used as it stands, with no ending added."""
-    arrays: Arrays = {"weights": np.ascontiguousarray(problem.weights), "caps": np.ascontiguousarray(problem.caps)}
-    header: dict[str, Any] = {"format": FORMAT, "version": VERSION, "labelled": problem.labelled is not None, "blocks": []}
+    arrays: Arrays = {}
+    header = pack_problem(problem, arrays)
+    write_container(path, {"format": FORMAT, "version": VERSION, **header}, arrays)
+
+
+def load_problem(path: Path) -> Problem:
+    """Read a problem back, or say why the file cannot be one."""
+    return read_container(path, FORMAT, VERSION, "saved problem", unpack_problem)
+
+
+def pack_problem(problem: Problem, arrays: Arrays) -> dict[str, Any]:
+    """Put the arrays of a problem among others, and return what else there is to say of it."""
+    arrays |= {"weights": np.ascontiguousarray(problem.weights), "caps": np.ascontiguousarray(problem.caps)}
+    header: dict[str, Any] = {"labelled": problem.labelled is not None, "blocks": []}
     header["population"] = problem.population
     if problem.labelled is not None:
         arrays["labelled"] = problem.labelled
@@ -69,76 +69,11 @@ def save_problem(problem: Problem, path: Path) -> None:
         if block.fitted is not None:
             entry["fitted"] = _pack_fitted(block.fitted, key, arrays)
         header["blocks"].append(entry)
-    arrays["header"] = np.frombuffer(json.dumps(header).encode(), dtype=np.uint8)
-    arrays["digest"] = _digest(arrays)
-    plain: dict[str, Any] = dict(arrays)
-    write_atomically(path, lambda stream: np.savez(stream, **plain))
+    return header
 
 
-def load_problem(path: Path) -> Problem:
-    """Read a problem back, or say why the file cannot be one."""
-    try:
-        with path.open("rb") as stream:
-            arrays, digest = _read_arrays(stream)
-        return _problem(arrays, digest)
-    except FileNotFoundError:
-        raise FileFormatError(f"there is no file {str(path)!r}.") from None
-    except (MomentLPError, *BROKEN) as error:
-        raise FileFormatError(f"{str(path)!r} is not a whole saved problem of momentlp: {reason(error)}.") from error
-
-
-def _digest(arrays: Arrays) -> NDArray[np.uint8]:
-    """Return the SHA-256 of names, types, shapes and bytes, one array after the other as they will stand in the file."""
-    digest = hashlib.sha256()
-    for key, array in arrays.items():
-        try:
-            layout = array_layout(array)
-        except FileFormatError as error:
-            raise FileFormatError(
-                f"{key} cannot be saved without a pickle, since {error}: keep plain arrays in state."
-            ) from None
-        digest.update(_title(key))
-        digest.update(layout)
-        digest.update(array_bytes(array))
-    return np.frombuffer(digest.digest(), dtype=np.uint8)
-
-
-def _title(key: str) -> bytes:
-    return json.dumps(key).encode()  # quoted, so that no name can pass for a name and a layout
-
-
-def _read_arrays(stream: IO[bytes]) -> tuple[Arrays, bytes]:
-    """Read every array once, and the digest of all but the digest itself on the way."""
-    if stream.read(2) != b"PK":
-        raise FileFormatError("it is not a .npz that Problem.save wrote")
-    stream.seek(-min(END_SIZE, stream.seek(0, os.SEEK_END)), os.SEEK_END)
-    end = stream.read()
-    if not end.startswith(END_OF_ZIP) or end[-2:] != bytes(2):
-        raise FileFormatError("it is cut short, or something was added to it")
-    arrays: Arrays = {}
-    digest = hashlib.sha256()
-    for key, content, size in npz_members(stream, compressed=False):
-        if key == "header" and size > LONGEST_HEADER:
-            raise FileFormatError(f"its header takes {size} bytes")
-        if key == "digest":
-            arrays[key] = read_npy(content, size)
-        else:
-            digest.update(_title(key))
-            arrays[key] = read_npy(content, size, digest.update)
-    return arrays, digest.digest()
-
-
-def _problem(arrays: Arrays, digest: bytes) -> Problem:
-    """Put a problem together; the version comes before the digest, so that a file of a later momentlp is told as such."""
-    if "header" not in arrays:
-        raise FileFormatError("it is a .npz, but not one that Problem.save wrote")
-    header = parse_json(arrays["header"].tobytes(), names_only=True)
-    if not isinstance(header, dict) or header.get("format") != FORMAT:
-        raise FileFormatError("it is a .npz, but not one that Problem.save wrote")
-    if header.get("version") != VERSION:
-        raise FileFormatError(f"it has format version {header.get('version')!r}; this momentlp reads {VERSION}. Upgrade it")
-    if "digest" not in arrays or arrays["digest"].tobytes() != digest:
-        raise FileFormatError("it was changed since it was saved (its digest does not fit)")
+def unpack_problem(header: Mapping[str, Any], arrays: Arrays) -> Problem:
+    """Put a problem together again."""
     blocks = [_block(entry, f"block{number}", arrays) for number, entry in enumerate(header["blocks"])]
     names = [name for block in blocks for name in block.names]
     if len(set(names)) < len(names):
@@ -264,22 +199,15 @@ def _check_state(declared: FeatureMap, state: Arrays, d: int, k: int) -> None:
         parts = [state[f"{name}.{part}"] for part in PARTS]
         matrix = _sparse("csr", parts, state[f"{name}.shape"].tolist(), name)
         shapes.setdefault(name, matrix.shape)
-    n = next((shapes[name][0] for name in ("centres", "points") if shapes.get(name)), 0)
-    expected: dict[str, tuple[int, ...]] = {}
-    if isinstance(declared, (Linear, Quadratic)) and declared.standardise:
-        expected = {"spread": (k,)}
-    elif isinstance(declared, Kernel):
-        expected = {"centres": (n, d)}
-        expected |= {name: shape for name, shape in {"gamma": (), "whiten": (k, n)}.items() if name in shapes}
-    elif isinstance(declared, Spectral):
-        n = max(n, declared.n_neighbors)
-        expected = {"points": (n, d), "embedding": (n, k), "eigenvalues": (k,), "width": ()}
+    expected = declared.state_shapes(shapes, d, k)
     for name, shape in expected.items():
         if shapes.get(name) != shape or 0 in shape:
             raise FileFormatError(f"state {name!r} of a {declared.kind} map has not the shape {shape}")
-        if name in state and state[name].dtype.kind != "f":
+        if name in state and state[name].dtype.kind != ("i" if name in INDICES else "f"):
             raise FileFormatError(f"state {name!r} of a {declared.kind} map does not hold numbers")
-        if name in ("centres", "points") and name in state and not np.isfinite(state[name]).all():
+        if name in FINITE and name in state and not np.isfinite(state[name]).all():
             raise FileFormatError(f"state {name!r} of a {declared.kind} map is not finite")
+        if name in INDICES and not ((state[name] >= 0) & (state[name] < shapes[INDICES[name]][0])).all():
+            raise FileFormatError(f"state {name!r} of a {declared.kind} map points beyond its {INDICES[name]}")
         if name in SCALARS and not 0 <= float(state[name]) < SCALARS[name]:
             raise FileFormatError(f"state {name!r} of a {declared.kind} map is {state[name]}")

@@ -87,7 +87,7 @@ MUTANTS = (
     Mutant("SciPy's rows lose their upper bound", "backends/momentlp_scipy/__init__.py", "np.column_stack([program.row_lower, program.row_upper])", "np.column_stack([program.row_lower, np.inf + 0 * program.row_lower])"),
     Mutant("the exact simplex takes the largest ratio", "momentlp/exact_simplex.py", "if abs(reduced[j] * row[best]) < abs", "if abs(reduced[j] * row[best]) > abs"),
     Mutant("whole numbers are twice the floats", "momentlp/whole.py", "exponents - 53 + trailing", "exponents - 52 + trailing"),
-    Mutant("the digest is not looked at", "momentlp/archive.py", 'arrays["digest"].tobytes() != digest', "False"),
+    Mutant("the digest is not looked at", "momentlp/container.py", 'arrays["digest"].tobytes() != digest', "False"),
     Mutant("a worker has no deadline", "momentlp/isolation.py", "        if options.time_limit is None:\n            return None", "        if True:\n            return None"),
 )  # fmt: skip
 

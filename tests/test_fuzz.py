@@ -26,8 +26,8 @@ from test_problem import same
 
 import momentlp as mlp
 from momentlp import npz
-from momentlp.archive import _digest
 from momentlp.arrays import is_sparse
+from momentlp.container import _digest
 from momentlp.files import write_atomically
 from momentlp.tables import read_points
 

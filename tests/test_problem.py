@@ -20,8 +20,8 @@ from hypothesis.extra import numpy as hnp
 from scipy.sparse.linalg import aslinearoperator
 
 import momentlp as mlp
-from momentlp.archive import _digest
 from momentlp.arrays import is_sparse
+from momentlp.container import _digest
 
 
 def frame() -> pd.DataFrame:
