@@ -10,6 +10,9 @@
 [True, False]
 """
 
+from typing import TYPE_CHECKING as _TYPE_CHECKING
+from typing import Any as _Any
+
 from momentlp.backend import Answer, Backend, Capability, Options, Outcome, Progress
 from momentlp.balance import Balance, BalanceRow
 from momentlp.certificate import Certificate
@@ -37,6 +40,7 @@ from momentlp.functions import constraint, feature_map
 from momentlp.many import FailedSolve, solve_many
 from momentlp.moments import MomentBlock, MomentMatrix
 from momentlp.path import Path, path
+from momentlp.prepared import Prepared
 from momentlp.problem import Problem
 from momentlp.registry import BackendInfo, backends
 from momentlp.separator import Separator
@@ -46,6 +50,9 @@ from momentlp.sources import open_points
 from momentlp.spec import Spec
 from momentlp.status import Status
 from momentlp.tolerances import Absolute, Relative, StandardError, Target, Tolerance
+
+if _TYPE_CHECKING:
+    from momentlp.estimator import MomentClassifier, MomentClassifierCV, MomentOutlierDetector, PriorInterval, lee_liu_score
 
 __version__ = "0.1.0"
 
@@ -81,13 +88,18 @@ __all__ = [
     "ModelError",
     "Moment",
     "MomentBlock",
+    "MomentClassifier",
+    "MomentClassifierCV",
     "MomentLPError",
     "MomentMatrix",
+    "MomentOutlierDetector",
     "OnlyLabelledWarning",
     "OptionError",
     "Options",
     "Outcome",
     "Path",
+    "Prepared",
+    "PriorInterval",
     "Problem",
     "Progress",
     "Quadratic",
@@ -110,8 +122,24 @@ __all__ = [
     "compare",
     "constraint",
     "feature_map",
+    "lee_liu_score",
     "open_points",
     "path",
     "solve",
     "solve_many",
 ]
+
+_ESTIMATORS = ("MomentClassifier", "MomentClassifierCV", "MomentOutlierDetector", "PriorInterval", "lee_liu_score")
+
+
+def __getattr__(name: str) -> _Any:
+    """Load the estimators, and scikit-learn with them, only when one is asked for."""
+    if name in _ESTIMATORS:
+        from momentlp import estimator
+
+        return getattr(estimator, name)
+    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+
+
+def __dir__() -> list[str]:
+    return sorted(__all__)

@@ -1,0 +1,200 @@
+"""Fitted models on disk: a header and plain arrays, see :mod:`momentlp.container`. Nothing can run code when read."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from momentlp.archive import pack_problem, unpack_problem
+from momentlp.certificate import Certificate
+from momentlp.constraints import Constraint
+from momentlp.container import Arrays, read_container, write_container
+from momentlp.errors import FileFormatError
+from momentlp.estimator.calibration import Calibration
+from momentlp.estimator.rule import Rule
+from momentlp.features import FeatureMap
+from momentlp.kinds import Kind
+from momentlp.separator import Separator
+from momentlp.solution import Solution
+from momentlp.status import Status
+from momentlp.tolerances import Tolerance
+
+__all__ = ["load_model", "save_model"]
+
+FORMAT = "momentlp-model"
+VERSION = 1
+FAMILIES: Mapping[str, Any] = {"features": FeatureMap, "tolerance": Tolerance, "constraints": Constraint}
+TOLD = ("backend", "engine", "version", "message", "iterations")
+PLAIN = ("class_prior_", "offset_", "n_iter_", "n_features_in_", "best_index_", "best_score_", "one_standard_error_")
+
+
+def save_model(model: Any, path: Path) -> None:
+    """Write a fitted classifier."""
+    arrays: Arrays = {}
+    solution: Solution = model.solution_
+    header: dict[str, Any] = {
+        "format": FORMAT,
+        "version": VERSION,
+        "kind": type(model).__name__,
+        "params": {name: _plain(name, value) for name, value in model.get_params(deep=False).items()},
+        "problem": pack_problem(solution.problem, arrays),
+        "solution": {name: getattr(solution, name) for name in TOLD}
+        | {"status": solution.status.name, "seconds": dict(solution.seconds), "repairs": list(solution.repairs)},
+        "classes": {
+            "values": model.classes_.tolist(),
+            "kind": model.classes_.dtype.kind,
+            "positive": model.classes_.tolist().index(model.pos_label_),
+        },
+        "attributes": {name: getattr(model, name) for name in PLAIN if hasattr(model, name)},
+        "names": model.feature_names_in_.tolist() if hasattr(model, "feature_names_in_") else None,
+        "smoother": None,
+        "voters": 0,
+    }
+    rule: Rule = model.rule_
+    arrays |= {
+        "model.h": solution.membership,
+        "model.y": solution.multipliers,
+        "model.membership": model.membership_,
+        "model.found": model.transduction_ == model.pos_label_,
+    }
+    if rule.smoother is not None and rule.values is not None:
+        maps = [block.fitted for block in solution.problem.blocks]
+        header["smoother"] = next(place for place, fitted in enumerate(maps) if fitted is rule.smoother)
+        arrays["model.values"] = rule.values
+    header["voters"] = len(rule.voters)
+    for number, voter in enumerate(rule.voters):
+        _pack_voter(voter, f"voter{number}", arrays)
+    if rule.calibration is not None:
+        arrays["calibration.scores"] = rule.calibration.scores
+        arrays["calibration.probabilities"] = rule.calibration.probabilities
+    if hasattr(model, "cv_results_"):
+        header["tried"] = {name: _plain("features", value) for name, value in model.best_params_.items()}
+        header["candidates"] = [_plain("features", value) for value in model.cv_results_["param_features"]]
+        arrays |= {f"cv.{name}": values for name, values in model.cv_results_.items() if values.dtype.kind != "O"}
+    write_container(path, header, arrays)
+
+
+def load_model(family: Any, path: Path) -> Any:
+    """Read a classifier that is of the class ``family`` or of one below it."""
+
+    def build(header: Mapping[str, Any], arrays: Arrays) -> Any:
+        kinds = {kind.__name__: kind for kind in (family, *family.__subclasses__())}
+        if header["kind"] not in kinds:
+            raise FileFormatError(f"it holds a {header['kind']!s:.40}, not a {family.__name__}")
+        return _built(kinds[header["kind"]], header, arrays)
+
+    return read_container(path, FORMAT, VERSION, "saved model", build)
+
+
+def _built(kind: Any, header: Mapping[str, Any], arrays: Arrays) -> Any:
+    model = kind(**{str(name): _parsed(str(name), value) for name, value in header["params"].items()})
+    problem = unpack_problem(header["problem"], arrays)
+    h, y = (np.asarray(arrays[f"model.{name}"], dtype=np.float64) for name in "hy")
+    if h.shape != (problem.n_points,) or y.shape != (problem.n_moments,):
+        raise FileFormatError("its memberships and multipliers do not fit its problem")
+    told = header["solution"]
+    seconds = {str(name): float(value) for name, value in told["seconds"].items()}
+    solution = Solution(
+        problem,
+        Status[told["status"]],
+        h,
+        y,
+        Certificate.of(problem, h, y),
+        **{name: told[name] for name in TOLD},
+        seconds=seconds,
+        repairs=tuple(told["repairs"]),
+    )
+    if solution.status is Status.OPTIMAL and not solution.certificate.holds(max(float(model.tol), 1e-7)):
+        raise FileFormatError("its certificate does not hold")
+    model.solution_, model.separator_ = solution, solution.separator
+    classes = header["classes"]
+    model.classes_ = np.array(classes["values"], dtype={"b": bool, "U": str}.get(classes["kind"]))
+    if model.classes_.shape != (2,) or classes["positive"] not in (0, 1):
+        raise FileFormatError("it does not name two classes")
+    model.pos_label_ = model.classes_[classes["positive"]]
+    model.membership_ = _numbers(arrays, "model.membership", problem.n_points)
+    found = arrays["model.found"].astype(bool)
+    model.transduction_ = np.where(found, model.pos_label_, model.classes_[1 - classes["positive"]])
+    for name, value in header["attributes"].items():
+        if name in PLAIN:
+            setattr(model, name, value)
+    if header["names"] is not None:
+        model.feature_names_in_ = np.array([str(name) for name in header["names"]], dtype=object)
+    model.rule_ = _rule(header, solution, arrays)
+    if "candidates" in header:
+        _restore_selection(model, header, arrays)
+    return model
+
+
+def _rule(header: Mapping[str, Any], solution: Solution, arrays: Arrays) -> Rule:
+    calibration = None
+    if "calibration.scores" in arrays:
+        size = arrays["calibration.scores"].size
+        calibration = Calibration(*(_numbers(arrays, f"calibration.{name}", size) for name in ("scores", "probabilities")))
+    voters = tuple(_voter(solution.separator, f"voter{number}", arrays) for number in range(int(header["voters"])))
+    if header["smoother"] is None:
+        return Rule(voters, calibration=calibration)
+    smoother = solution.problem.blocks[int(header["smoother"])].fitted
+    if smoother is None or "node" not in smoother.state:
+        raise FileFormatError("it has no graph to average over")
+    values = _numbers(arrays, "model.values", smoother.state["node"].size)
+    return Rule(voters, smoother, values, calibration)
+
+
+def _restore_selection(model: Any, header: Mapping[str, Any], arrays: Arrays) -> None:
+    candidates = np.empty(len(header["candidates"]), dtype=object)
+    candidates[:] = [_parsed("features", value) for value in header["candidates"]]
+    model.best_params_ = {name: _parsed("features", value) for name, value in header["tried"].items()}
+    tried = {name.removeprefix("cv."): array for name, array in arrays.items() if name.startswith("cv.")}
+    model.cv_results_ = {"param_features": candidates, **tried}
+
+
+def _pack_voter(voter: Separator, key: str, arrays: Arrays) -> None:
+    arrays[f"{key}.level"] = np.array(voter.level)
+    for number, (normal, origin) in enumerate(zip(voter.normals, voter.origins, strict=True)):
+        arrays[f"{key}.normal{number}"], arrays[f"{key}.origin{number}"] = normal, origin
+
+
+def _voter(like: Separator, key: str, arrays: Arrays) -> Separator:
+    """Return a separator with the feature maps of another: without a graph all voters have the same."""
+    normals = tuple(_numbers(arrays, f"{key}.normal{place}", each.size) for place, each in enumerate(like.normals))
+    origins = tuple(_numbers(arrays, f"{key}.origin{place}", each.size) for place, each in enumerate(like.origins))
+    return Separator(normals, origins, float(arrays[f"{key}.level"]), like.maps, like.names)
+
+
+def _numbers(arrays: Arrays, key: str, length: int) -> NDArray[np.float64]:
+    values = np.asarray(arrays[key], dtype=np.float64)
+    if values.shape != (length,) or not np.isfinite(values).all():
+        raise FileFormatError(f"{key} does not hold {length} numbers")
+    return values
+
+
+def _plain(name: str, value: Any) -> Any:
+    """Return a parameter as JSON holds it, or say that it cannot be saved."""
+    if isinstance(value, Kind):
+        return value.model_dump(mode="json")
+    if isinstance(value, np.generic):
+        value = value.item()
+    if value is None or isinstance(value, (str, bool, int, float)):
+        return value
+    if isinstance(value, (list, tuple, np.ndarray)):
+        return [_plain(name, entry) for entry in value]
+    if isinstance(value, Mapping):
+        return {str(key): _plain(name, entry) for key, entry in value.items()}
+    raise FileFormatError(
+        f"{name} is a {type(value).__name__}, which cannot be saved without a pickle: use a name or plain values, or keep "
+        "the model with skops or joblib."
+    )
+
+
+def _parsed(name: str, value: Any) -> Any:
+    """Build feature maps, tolerances and constraints from their fields; other values stay as they are."""
+    if isinstance(value, list):
+        return tuple(_parsed(name, entry) for entry in value)
+    if name in FAMILIES and isinstance(value, dict) and "kind" in value:
+        return FAMILIES[name].parse(value)
+    return value

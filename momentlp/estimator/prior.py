@@ -1,0 +1,88 @@
+"""The share of the class among the unlabelled points, and how sure it is."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from momentlp.arrays import FloatArray
+from momentlp.bar import progress as shown
+from momentlp.errors import OptionError
+from momentlp.estimator.search import Found, Search
+
+__all__ = ["PriorInterval", "bootstrap_counts", "interval", "share_found"]
+
+
+@dataclass(frozen=True, eq=False)
+class PriorInterval:
+    """An interval for the share of the class among the unlabelled points.
+
+    Attributes
+    ----------
+    estimate : float
+        The share found with all labelled points.
+    low, high : float
+    level : float
+        How often such intervals should cover the true share.
+    resampled : array, shape (n_resamples,)
+        The share found with each bootstrap sample of the labelled points.
+    """
+
+    estimate: float
+    low: float
+    high: float
+    level: float
+    resampled: FloatArray
+
+    def __contains__(self, share: float) -> bool:
+        return self.low <= share <= self.high
+
+    def __repr__(self) -> str:
+        return f"PriorInterval({self.estimate:.4f}, {self.level:.0%} from {self.low:.4f} to {self.high:.4f})"
+
+
+def share_found(membership: FloatArray, unlabelled: FloatArray) -> float:
+    """Return the share of the unlabelled points, by weight, that are in the class."""
+    return float(unlabelled @ (membership > 0.5) / unlabelled.sum())
+
+
+def bootstrap_counts(n_known: int, random: np.random.Generator) -> FloatArray:
+    """Draw as many labelled points as there are, with repetition, at least two of them different if there are two."""
+    while True:
+        counts = np.bincount(random.integers(n_known, size=n_known), minlength=n_known).astype(np.float64)
+        if np.count_nonzero(counts) >= min(2, n_known):
+            return counts
+
+
+def interval(
+    search: Search,
+    whole: Found,
+    *,
+    level: float,
+    n_resamples: int,
+    random: np.random.Generator,
+    progress: bool | Callable[[int, int | None], Any],
+) -> PriorInterval:
+    """Repeat the search with bootstrap samples of the labelled points, each started from the answer for all of them."""
+    if not 0 < level < 1:
+        raise OptionError(f"level must be between 0 and 1, such as 0.9, not {level!r}.")
+    if n_resamples < 10:
+        raise OptionError(f"n_resamples must be at least 10, not {n_resamples!r}: 200 is usual.")
+    unlabelled = search.unlabelled
+    shares = np.empty(n_resamples)
+    with shown(progress, n_resamples) as tell:
+        for number in range(n_resamples):
+            counts = bootstrap_counts(search.known.size, random)
+            shares[number] = share_found(search.run(counts, whole.solution).membership, unlabelled)
+            tell(number + 1)
+    estimate = share_found(whole.membership, unlabelled)
+    low, high = _ends(estimate, shares, level)
+    return PriorInterval(estimate, low, high, level, shares)
+
+
+def _ends(_estimate: float, shares: FloatArray, level: float) -> tuple[float, float]:
+    low, high = np.quantile(shares, [(1 - level) / 2, (1 + level) / 2])
+    return float(low), float(high)

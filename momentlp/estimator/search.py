@@ -1,0 +1,172 @@
+"""From labelled points to memberships: the one search that fitting, bagging, folds and bootstrap samples repeat."""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+
+from momentlp.arrays import FloatArray, IndexArray, Matrix
+from momentlp.backend import Backend, Capability
+from momentlp.choice import choose
+from momentlp.constraints import Known
+from momentlp.errors import OptionError, SolverError
+from momentlp.features import FittedMap
+from momentlp.path import path
+from momentlp.prepared import Prepared
+from momentlp.problem import Problem
+from momentlp.registry import AUTO, get_backend
+from momentlp.solution import Solution
+from momentlp.solve import solve
+from momentlp.status import Status
+
+__all__ = ["SMOOTHING", "Found", "Search"]
+
+SMOOTHING = 0.05  # where "auto" smooths: a walk of about twenty steps over the graph
+
+
+@dataclass(frozen=True, eq=False)
+class Found:
+    """What one search found.
+
+    Attributes
+    ----------
+    solution : Solution
+    membership : array, shape (N,)
+        The share of each point that is in the class: h over the caps, averaged over neighbourhoods if so asked.
+    smoother : FittedMap or None
+        The map whose neighbourhoods they were averaged over.
+    """
+
+    solution: Solution
+    membership: FloatArray
+    smoother: FittedMap | None
+
+
+@dataclass(frozen=True, eq=False)
+class Search:
+    """Points that are ready, and how to search among them.
+
+    Attributes
+    ----------
+    prepared : Prepared
+    known : array of int
+        The labelled points.
+    smoothing : float, "auto" or None
+        Chance that the walk which averages memberships stops at a step; None leaves them as they are.
+    backend : str or Backend
+    options : mapping
+        What else ``solve`` takes.
+    factor : float
+        What the tolerances of the spec are multiplied by.
+    """
+
+    prepared: Prepared
+    known: IndexArray
+    smoothing: float | str | None
+    backend: str | Backend
+    options: Mapping[str, Any]
+    factor: float = 1.0
+
+    def scaled(self, factor: float) -> Search:
+        """Return the search with all tolerances multiplied."""
+        return replace(self, factor=factor)
+
+    @property
+    def points(self) -> Matrix:
+        """The points, as they were checked."""
+        return self.prepared.data.points
+
+    @property
+    def unlabelled(self) -> FloatArray:
+        """The weight of every point of which nothing is known, zero for the labelled ones."""
+        weight = np.array(self.prepared.caps, dtype=np.float64)
+        weight[self.known] = 0.0
+        return weight
+
+    def problem(self, counts: FloatArray | None = None) -> Problem:
+        """Return the problem for a labelled sample; ``counts`` say how often each labelled point is in it.
+
+        The labelled points are members: the largest set is sought among those that hold them all, each as often as it
+        counts. Their own mean is the one asked for, so there always is such a set, however small the tolerance.
+        """
+        if counts is None:
+            problem, chosen = self.prepared.compile(labelled=self.known), self.known
+        else:
+            chosen, times = self.known[counts > 0], (counts * self.prepared.caps[self.known])[counts > 0]
+            problem = self.prepared.compile(labelled=chosen, counts=times)
+            caps = problem.caps.copy()
+            caps[chosen] = times
+            problem = replace(problem, caps=caps)
+        if self.factor != 1.0:
+            blocks = tuple(block.with_tolerance(self.factor, relative=True) for block in problem.blocks)
+            problem = replace(problem, blocks=blocks)
+        return Known(positives=chosen).apply(problem, self.prepared.data)
+
+    def run(self, counts: FloatArray | None = None, start: Solution | None = None) -> Found:
+        """Search, from the answer to a problem nearby if there is one."""
+        problem = self.problem(counts)
+        solver = get_backend(
+            choose(problem, self.options.get("options"))
+            if isinstance(self.backend, str) and self.backend == AUTO
+            else self.backend
+        )
+        warm = start if Capability.START in solver.capabilities else None
+        return self.read(solve(problem, solver, start=warm, **self.options))
+
+    def along(self, tolerances: FloatArray, counts: FloatArray | None = None) -> list[Found]:
+        """Search at many multiples of the tolerance, each from the answer to the one before."""
+        return [
+            self.read(each) for each in path(self.problem(counts), tolerances, self.backend, relative=True, **self.options)
+        ]
+
+    def read(self, solution: Solution) -> Found:
+        """Read the memberships off a solution, or say why there are none."""
+        _check(solution)
+        caps = solution.problem.caps
+        share = np.where(caps > 0, solution.membership / np.where(caps > 0, caps, 1.0), solution.scores > 0)
+        share = np.clip(share, 0.0, 1.0)
+        if self.smoothing is None:
+            return Found(solution, share, None)
+        restart = SMOOTHING if self.smoothing == "auto" else float(self.smoothing)
+        present = self.prepared.present
+        for block in solution.problem.blocks:
+            if block.fitted is None:
+                continue
+            smooth = block.fitted.declared.smooth(share if present is None else share[present], block.fitted, restart)
+            if smooth is not None:
+                if present is not None:
+                    absent = np.setdiff1d(np.arange(share.size), present)
+                    share[absent] = block.fitted.declared.interpolate(smooth, self.points[absent], block.fitted)
+                    share[present] = smooth
+                else:
+                    share = smooth
+                return Found(solution, np.clip(share, 0.0, 1.0), block.fitted)
+        if self.smoothing != "auto":
+            raise OptionError(
+                f"smoothing is {self.smoothing!r}, but the features know of no neighbourhoods to average over: use "
+                "Spectral, or smoothing=None."
+            )
+        return Found(solution, share, None)
+
+
+def _check(solution: Solution) -> None:
+    if solution.status is Status.INFEASIBLE:
+        raise SolverError(
+            "no set of points meets the constraints and holds all labelled points: loosen constraints, or the tolerance. In "
+            f"conflict: {', '.join(solution.conflict()[:6])}."
+        )
+    if solution.status is Status.FAILED:
+        raise SolverError(f"the backend {solution.backend!r} proved no answer: {solution.message}")
+    if solution.status is Status.LIMIT:
+        from sklearn.exceptions import ConvergenceWarning
+
+        warnings.warn(
+            f"a limit was reached before the largest set was proved: it may be up to {solution.bound:.6g}, found was "
+            f"{solution.objective:.6g}. Raise time_limit or iteration_limit.",
+            ConvergenceWarning,
+            stacklevel=4,
+        )
