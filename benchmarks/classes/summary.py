@@ -1,0 +1,99 @@
+"""From results to figures: means over the splits of a row, who is first in it, and means over rows.
+
+A method stands in a row only if it ran on every split that any method ran on there, so that all means of a row are over the
+same splits; and in the mean over some rows only if it stands in each of them.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+
+import numpy as np
+
+from classes.cases import DATASETS, Case
+from classes.methods import METHODS, OURS
+from classes.results import Result
+
+__all__ = ["Row", "mean_over", "ranked", "rows_of"]
+
+
+@dataclass(frozen=True)
+class Row:
+    """One case: by method, its results on the splits, in their order."""
+
+    case: Case
+    results: dict[str, list[Result]]
+
+    def over(self, method: str, value: Callable[[Result], float]) -> float:
+        """Return the mean of something over the splits; NaN if the method does not stand in the row."""
+        return float(np.mean([value(result) for result in self.results.get(method, [])] or [math.nan]))
+
+    @cached_property
+    def f1(self) -> dict[str, float]:
+        """Mean F1 by method."""
+        return {method: self.over(method, lambda result: result.f1) for method in self.results}
+
+    def error(self, method: str) -> float:
+        """Return the standard error of the mean F1."""
+        return _standard_error([result.f1 for result in self.results[method]])
+
+    @property
+    def splits(self) -> int:
+        """How many splits the means are over."""
+        return max(len(results) for results in self.results.values())
+
+    def first(self) -> str:
+        """Return the method of the largest mean F1."""
+        return max(self.f1, key=self.f1.__getitem__)
+
+    def ahead(self) -> bool:
+        """Tell whether momentlp is ahead of everything that is packaged."""
+        peers = [method for method in self.f1 if METHODS[method].packaged and method != OURS]
+        return bool(peers) and all(self.f1[OURS] > self.f1[method] for method in peers)
+
+    def near(self) -> bool:
+        """Tell whether momentlp is first, or behind by no more than the standard error of the mean of who is."""
+        first = self.first()
+        return first == OURS or self.f1[OURS] >= self.f1[first] - self.error(first)
+
+    def paired_error(self, method: str) -> float:
+        """Return the standard error of the difference of F1 between a method and momentlp, split by split."""
+        pairs = zip(self.results[method], self.results[OURS], strict=True)
+        return _standard_error([other.f1 - own.f1 for other, own in pairs])
+
+
+def rows_of(results: Iterable[Result]) -> list[Row]:
+    """Gather results into rows, by data set, class and number of labels; what ran on some splits only is left out."""
+    gathered: dict[Case, dict[str, dict[int, Result]]] = {}
+    for result in results:
+        gathered.setdefault(result.case, {}).setdefault(result.method, {})[result.split] = result
+    rows = []
+    for case, methods in gathered.items():
+        splits = sorted({split for ran in methods.values() for split in ran})
+        whole = [name for name in METHODS if len(methods.get(name, {})) == len(splits)]
+        if whole:
+            rows.append(Row(case, {name: [methods[name][split] for split in splits] for name in whole}))
+    return sorted(rows, key=_order)
+
+
+def mean_over(rows: Sequence[Row], method: str, value: Callable[[Result], float]) -> float:
+    """Return the mean over rows of the means over splits; NaN unless the method stands in every row."""
+    return float(np.mean([row.over(method, value) for row in rows] or [math.nan]))
+
+
+def ranked(rows: Sequence[Row]) -> list[str]:
+    """Return the methods that stand in some row: momentlp first, then by their mean F1, the best first."""
+    means = {name: [row.f1[name] for row in rows if name in row.f1] for name in METHODS}
+    there = [name for name in METHODS if means[name]]
+    return sorted(there, key=lambda name: (name != OURS, -np.mean(means[name])))
+
+
+def _order(row: Row) -> tuple[int, int, int]:
+    return list(DATASETS).index(row.case.dataset), row.case.target, row.case.n_known
+
+
+def _standard_error(values: Sequence[float]) -> float:
+    return float(np.std(values, ddof=1) / np.sqrt(len(values))) if len(values) > 1 else math.nan
