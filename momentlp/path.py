@@ -75,6 +75,11 @@ class Path:
         span = f"{self.tolerances[0]:g} to {self.tolerances[-1]:g}"
         return f"Path({len(self)} tolerances from {span}, {proved} proved optimal)"
 
+    def _repr_html_(self) -> str:
+        from momentlp.notebook import path_html
+
+        return path_html(self)
+
 
 def path(
     problem: Problem,

@@ -137,3 +137,8 @@ class Solution:
             f"Solution({self.status.name}, objective={self.objective:.6g}, bound={self.bound:.6g}, "
             f"gap={self.certificate.gap:.1e}, backend={self.backend!r})"
         )
+
+    def _repr_html_(self) -> str:
+        from momentlp.notebook import solution_html
+
+        return solution_html(self)

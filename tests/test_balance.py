@@ -104,5 +104,5 @@ def test_memberships_on_a_line() -> None:
 
 def test_points_of_another_problem_are_refused() -> None:
     solution = mlp.solve(mlp.Spec(tolerance=mlp.Absolute(5.0)).compile(FRAME, labelled=LABELLED))
-    with pytest.raises(mlp.DataError, match=r"X has shape \(200, 3\)"):
-        membership_plot(solution, FRAME)
+    with pytest.raises(mlp.DataError, match=r"X has shape \(199, 3\)"):
+        membership_plot(solution, FRAME[:-1])

@@ -1,0 +1,163 @@
+"""What a picture is of: the points of a Solution or of a fitted estimator, told in the same words."""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from momentlp.arrays import FloatArray, Matrix, as_points, check_columns
+from momentlp.errors import DataError
+from momentlp.plots.axes import BLUE, GREY, RED
+from momentlp.solution import Solution
+
+if TYPE_CHECKING:
+    from momentlp.estimator import MomentClassifier
+
+__all__ = ["Group", "Subject", "classifier_of", "is_detector"]
+
+
+@dataclass(frozen=True, eq=False)
+class Group:
+    """Points that are drawn alike.
+
+    Attributes
+    ----------
+    mask : array of bool, shape (N,)
+    name : str
+    colour : str
+    known : bool
+        Whether these are the labelled points.
+    """
+
+    mask: NDArray[np.bool_]
+    name: str
+    colour: str
+    known: bool = False
+
+
+@dataclass(frozen=True, eq=False)
+class Subject:
+    """The points of a picture, and what was found out about them.
+
+    Attributes
+    ----------
+    points : matrix, shape (N, d)
+    columns : tuple of str
+        Their names, ``x0``, ``x1``, ... where they have none.
+    membership : array, shape (N,)
+    inside : array of bool, shape (N,)
+        Which points are in the class.
+    score : callable
+        Scores points, seen or not.
+    offset : float
+        The score above which a point is in the class.
+    groups : tuple of Group
+        Every point is in one of them. In the order in which to draw them: the last are the ones to look at.
+    """
+
+    points: Matrix
+    columns: tuple[str, ...]
+    membership: FloatArray
+    inside: NDArray[np.bool_]
+    score: Callable[[Any], FloatArray]
+    offset: float
+    groups: tuple[Group, ...]
+
+    @classmethod
+    def of(cls, source: Any, X: Any) -> Subject:
+        """Look at a Solution or a fitted estimator, and at the points it was made from."""
+        if isinstance(source, Solution):
+            points, names = _points(X, source)
+            caps = source.problem.caps
+            inside = source.membership > 0.5 * np.where(caps > 0, caps, 1.0)
+            groups = _members(inside, source)
+            return cls(points, names, source.membership, inside, source.separator.decision_function, 0.0, groups)
+        model = classifier_of(source)
+        points, names = _points(X, model.solution_, getattr(source, "feature_names_in_", None), source.n_features_in_)
+        score, offset = _quiet(source.score_samples), float(source.offset_)
+        if is_detector(source):
+            inside = score(points) >= offset
+            groups = _outliers(inside, model.solution_)
+        else:
+            inside = model.membership_ > 0.5
+            groups = _members(inside, model.solution_)
+        return cls(points, names, model.membership_, inside, score, offset, groups)
+
+
+def is_detector(model: Any) -> bool:
+    """Whether a model is an outlier detector, which has a classifier inside and may have a cut-off of its own."""
+    from momentlp.estimator import MomentOutlierDetector
+
+    return isinstance(model, MomentOutlierDetector)
+
+
+def classifier_of(model: Any) -> MomentClassifier:
+    """Return the fitted classifier of an estimator: itself, or the one inside an outlier detector.
+
+    Raises
+    ------
+    DataError
+        If it is no estimator of this package.
+    NotFittedError
+        If it was not fitted.
+    """
+    from sklearn.utils.validation import check_is_fitted
+
+    from momentlp.estimator import MomentClassifier
+
+    if not isinstance(model, MomentClassifier) and not is_detector(model):
+        given = f"the class {model.__name__}" if isinstance(model, type) else type(model).__name__
+        raise DataError(
+            f"model must be a fitted MomentClassifier, MomentClassifierCV or MomentOutlierDetector, not {given}."
+        )
+    check_is_fitted(model)
+    return model if isinstance(model, MomentClassifier) else model.classifier_
+
+
+def _members(inside: NDArray[np.bool_], solution: Solution) -> tuple[Group, ...]:
+    labelled = _labelled(solution)
+    out, found = Group(~inside & ~labelled, "out", GREY), Group(inside & ~labelled, "found", RED)
+    return out, found, Group(labelled, "labelled", BLUE, known=True)
+
+
+def _outliers(inside: NDArray[np.bool_], solution: Solution) -> tuple[Group, ...]:
+    labelled = _labelled(solution)
+    taken = Group(labelled & inside, "taken as known", BLUE, known=True)
+    return Group(inside & ~labelled, "inlier", GREY), taken, Group(~inside, "outlier", RED)
+
+
+def _labelled(solution: Solution) -> NDArray[np.bool_]:
+    labelled = np.zeros(solution.problem.n_points, dtype=bool)
+    if solution.problem.labelled is not None:
+        labelled[solution.problem.labelled] = True
+    return labelled
+
+
+def _points(X: Any, solution: Solution, fitted: Any = None, width: int | None = None) -> tuple[Matrix, tuple[str, ...]]:
+    """Check that X is what the answer speaks of, and return it with the names of its columns."""
+    points, names = as_points(X, "X")
+    n_points = solution.problem.n_points
+    if points.shape[0] != n_points or points.shape[1] != (width or points.shape[1]):
+        wanted = f"{n_points} points" + (f" in {width} column(s)" if width else "")
+        raise DataError(
+            f"X has shape {points.shape}, but the answer is for {wanted}: give the very points that were searched."
+        )
+    known = None if fitted is None else tuple(map(str, fitted))
+    check_columns(names, known, "X")
+    return points, names or known or tuple(f"x{column}" for column in range(points.shape[1]))
+
+
+def _quiet(score: Callable[[Any], FloatArray]) -> Callable[[Any], FloatArray]:
+    """Score plain arrays with a model that was fitted on a frame, without scikit-learn's warning that they have no names."""
+
+    def quiet(X: Any) -> FloatArray:
+        with warnings.catch_warnings():
+            warnings.filterwarnings("ignore", message="X does not have valid feature names", category=UserWarning)
+            return score(X)
+
+    return quiet
