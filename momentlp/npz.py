@@ -133,7 +133,7 @@ def array_layout(array: NDArray[Any]) -> bytes:
 def array_bytes(array: NDArray[Any]) -> memoryview:
     """Return the bytes of an array of plain values in the order in which numpy writes them."""
     flat = array.reshape(-1, order="F" if array.flags.f_contiguous and not array.flags.c_contiguous else "C")
-    return memoryview(flat.view(np.uint8))  # type: ignore[arg-type]  # arrays are buffers
+    return memoryview(np.ascontiguousarray(flat).view(np.uint8))  # type: ignore[arg-type]  # arrays are buffers
 
 
 def _layout_text(dtype: np.dtype[Any], order: str, shape: tuple[int, ...]) -> bytes:

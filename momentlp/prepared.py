@@ -148,8 +148,9 @@ class Prepared:
         """Say where the members stand among the rows that the maps were fitted on."""
         if self.present is None or members is None or weight is None:
             return members, weight
-        counted = weight > 0
-        return np.searchsorted(self.present, members[counted]), weight[counted]
+        chosen, n_points = members[weight > 0], self.data.n_points  # from n_points on, they are those of the sample
+        places = np.where(chosen < n_points, np.searchsorted(self.present, chosen), chosen - n_points + self.present.size)
+        return places, weight[weight > 0]
 
     def _apart(self, part: Part) -> tuple[Any, Matrix | None]:
         """Return the features of all points, and those of the sample."""

@@ -18,9 +18,10 @@ class Calibration:
 
     By Bayes the probability at a score s is ``prior * f(s) / g(s)``, where f is the density of the scores of members and g
     that of all unlabelled points. Labelled points, each scored while it was held out, tell f; isotonic regression of
-    "held-out member or unlabelled point" on the score tells the ratio, monotone as it should be. Nothing here has seen a
-    point known to be outside: the figures are as good as the class prior and as the claim that labelled points are a fair
-    sample of the class.
+    "held-out member or unlabelled point" on the score tells the ratio, monotone as it should be. Where that is above one it
+    is cut, and the rest raised, up to fourfold, until the mean over the unlabelled points is the prior. Nothing here has
+    seen a point known to be outside: the figures are as good as the class prior and as the claim that labelled points are a
+    fair sample of the class.
 
     Attributes
     ----------
@@ -43,11 +44,25 @@ class Calibration:
             scores, target, np.concatenate([np.full(members.size, expected), weight])
         )
         ratio = share.y_thresholds_ / np.maximum(1 - share.y_thresholds_, 1e-12)
-        return cls(np.asarray(share.X_thresholds_, dtype=np.float64), np.asarray(np.minimum(ratio, 1.0), dtype=np.float64))
+        corners = np.asarray(share.X_thresholds_, dtype=np.float64)
+        factor = _factor(np.interp(unlabelled, corners, ratio), weight, prior)
+        return cls(corners, np.asarray(np.minimum(factor * ratio, 1.0), dtype=np.float64))
 
     def __call__(self, scores: FloatArray) -> FloatArray:
         """Return the probability at each score."""
         return np.asarray(np.interp(scores, self.scores, self.probabilities))
+
+
+def _factor(ratio: FloatArray, weight: FloatArray, prior: float) -> float:
+    """Return the factor, from one to four, with which the probabilities, cut at one, have the prior as their mean."""
+    low, high = 0.0, 2.0  # logarithms to base 2
+    for _ in range(50):
+        middle = (low + high) / 2
+        if weight @ np.minimum(2.0**middle * ratio, 1.0) < prior * weight.sum():
+            low = middle
+        else:
+            high = middle
+    return float(2.0**low)
 
 
 def folds_of(n_known: int, folds: int, random: np.random.Generator | None = None) -> list[IndexArray]:

@@ -30,7 +30,7 @@ from momentlp.tolerances import StandardError, Tolerance
 
 __all__ = ["MomentClassifier", "default_features"]
 
-COMPONENTS, NEIGHBOURS, RESTART, WIDTH = 16, 5, 0.02, 0.8  # of the default; docs/estimator.md tells how they were found
+COMPONENTS, NEIGHBOURS, RESTART, WIDTH = 16, 5, 0.02, 0.8  # of the default; benchmarks/classes/defaults.py tries others
 
 
 def default_features(n_points: int, components: int = COMPONENTS) -> FeatureMap:
@@ -42,7 +42,7 @@ def default_features(n_points: int, components: int = COMPONENTS) -> FeatureMap:
 
 def n_different(points: Any, weight: FloatArray | None) -> int:
     """Return how many different points there are, those of no weight not counted."""
-    plain = points.to_numpy(dtype=np.float64) if hasattr(points, "to_numpy") else points
+    plain = np.asarray(points.to_numpy(), dtype=np.float64) if hasattr(points, "to_numpy") else points
     return int(distinct_rows(plain if weight is None else plain[weight > 0])[0].size)
 
 
@@ -60,9 +60,10 @@ class MomentClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]  #
 
     Parameters
     ----------
-    features : FeatureMap or str, optional
-        Such as ``momentlp.Quadratic()`` or ``"quadratic"``. Default: :class:`~momentlp.Spectral` with 16 components (fewer
-        for less than 160 points), 5 neighbours, a walk that stops with chance 0.02 and columns divided by their range.
+    features : FeatureMap or str
+        Such as ``momentlp.Quadratic()`` or ``"quadratic"``. ``"spectral"`` is :class:`~momentlp.Spectral` with 16 components
+        (fewer for less than 160 points), 5 neighbours, a walk that stops with chance 0.02, and columns divided by their
+        range.
     tolerance : Tolerance or float, optional
         How far the mean of the set may be from that of the labelled points; a number is in standard errors. Default: 0.8.
     constraints : sequence of Constraint
@@ -130,7 +131,7 @@ class MomentClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]  #
 
     def __init__(
         self,
-        features: FeatureMap | str | None = None,
+        features: FeatureMap | str = "spectral",
         tolerance: Tolerance | float | None = None,
         constraints: Any = (),
         *,
@@ -278,14 +279,13 @@ class MomentClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]  #
         """Fit the feature maps. ``other`` replaces parameters of the estimator."""
         settings = {**self.get_params(deep=False), **other}
         features = settings["features"]
-        if features is None:
-            features = default_features(n_different(points, weight))
-        elif isinstance(features, str):
-            features = FeatureMap.parse({"kind": features})
+        if isinstance(features, str):
+            named = features == "spectral"
+            features = default_features(n_different(points, weight)) if named else FeatureMap.parse({"kind": features})
         tolerance = _tolerance(settings["tolerance"])
         known = labels.known if weight is None else labels.known[weight[labels.known] > 0]
-        constraints = tuple(settings["constraints"] or ())
-        Spec(features=features, tolerance=tolerance, constraints=(*constraints, Known(positives=known)))  # do they agree?
+        constraints = tuple(settings["constraints"])
+        Spec(constraints=(*constraints, Known(positives=known)))  # an error if a labelled point is known to be outside
         spec = Spec(features=features, tolerance=tolerance, constraints=constraints)
         options = {"tol": self.tol, "time_limit": self.time_limit, **dict(self.solve_params or {})}
         if "start" in options:
@@ -303,7 +303,7 @@ class MomentClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]  #
             membership = np.mean([each.membership for each in drawn], axis=0)
             scores = np.mean([each.solution.scores for each in drawn], axis=0)
             voters = [each.solution.separator for each in drawn]
-        self.classes_, self.pos_label_ = labels.classes, labels.classes[labels.positive]
+        self.classes_, self.pos_label_ = labels.classes, labels.classes.tolist()[labels.positive]
         self.solution_, self.separator_ = found.solution, found.solution.separator
         self.membership_ = membership
         self.transduction_ = labels.named(labels.labelled | (membership > 0.5))

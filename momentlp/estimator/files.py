@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -16,14 +17,14 @@ from momentlp.container import Arrays, read_container, write_container
 from momentlp.errors import FileFormatError
 from momentlp.estimator.calibration import Calibration
 from momentlp.estimator.rule import Rule
-from momentlp.features import FeatureMap
+from momentlp.features import FeatureMap, FittedMap
 from momentlp.kinds import Kind
 from momentlp.separator import Separator
 from momentlp.solution import Solution
 from momentlp.status import Status
 from momentlp.tolerances import Tolerance
 
-__all__ = ["load_model", "save_model"]
+__all__ = ["load_detector", "load_model", "save_model"]
 
 FORMAT = "momentlp-model"
 VERSION = 1
@@ -33,14 +34,17 @@ PLAIN = ("class_prior_", "offset_", "n_iter_", "n_features_in_", "best_index_", 
 
 
 def save_model(model: Any, path: Path) -> None:
-    """Write a fitted classifier."""
+    """Write a fitted classifier, or an outlier detector with the one it holds."""
     arrays: Arrays = {}
+    detector = model if hasattr(model, "classifier_") else None
+    if detector is not None:
+        model = detector.classifier_
     solution: Solution = model.solution_
     header: dict[str, Any] = {
         "format": FORMAT,
         "version": VERSION,
         "kind": type(model).__name__,
-        "params": {name: _plain(name, value) for name, value in model.get_params(deep=False).items()},
+        "params": _params(model),
         "problem": pack_problem(solution.problem, arrays),
         "solution": {name: getattr(solution, name) for name in TOLD}
         | {"status": solution.status.name, "seconds": dict(solution.seconds), "repairs": list(solution.repairs)},
@@ -50,7 +54,7 @@ def save_model(model: Any, path: Path) -> None:
             "positive": model.classes_.tolist().index(model.pos_label_),
         },
         "attributes": {name: getattr(model, name) for name in PLAIN if hasattr(model, name)},
-        "names": model.feature_names_in_.tolist() if hasattr(model, "feature_names_in_") else None,
+        "names": _names(model),
         "smoother": None,
         "voters": 0,
     }
@@ -67,10 +71,13 @@ def save_model(model: Any, path: Path) -> None:
         arrays["model.values"] = rule.values
     header["voters"] = len(rule.voters)
     for number, voter in enumerate(rule.voters):
-        _pack_voter(voter, f"voter{number}", arrays)
+        _pack_voter(voter, solution.separator, f"voter{number}", arrays)
     if rule.calibration is not None:
         arrays["calibration.scores"] = rule.calibration.scores
         arrays["calibration.probabilities"] = rule.calibration.probabilities
+    if detector is not None:
+        header["kind"] = type(detector).__name__
+        header["detector"] = {"params": _params(detector), "offset": float(detector.offset_), "names": _names(detector)}
     if hasattr(model, "cv_results_"):
         header["tried"] = {name: _plain("features", value) for name, value in model.best_params_.items()}
         header["candidates"] = [_plain("features", value) for value in model.cv_results_["param_features"]]
@@ -86,6 +93,22 @@ def load_model(family: Any, path: Path) -> Any:
         if header["kind"] not in kinds:
             raise FileFormatError(f"it holds a {header['kind']!s:.40}, not a {family.__name__}")
         return _built(kinds[header["kind"]], header, arrays)
+
+    return read_container(path, FORMAT, VERSION, "saved model", build)
+
+
+def load_detector(family: Any, classifier: Any, path: Path) -> Any:
+    """Read an outlier detector of the class ``family``, which holds a ``classifier``."""
+
+    def build(header: Mapping[str, Any], arrays: Arrays) -> Any:
+        if header["kind"] != family.__name__:
+            raise FileFormatError(f"it holds a {header['kind']!s:.40}, not a {family.__name__}")
+        told = header["detector"]
+        detector = family(**{str(name): _parsed(str(name), value) for name, value in told["params"].items()})
+        detector.classifier_ = _built(classifier, header, arrays)
+        detector.offset_, detector.n_features_in_ = float(told["offset"]), detector.classifier_.n_features_in_
+        _name(detector, told["names"])
+        return detector
 
     return read_container(path, FORMAT, VERSION, "saved model", build)
 
@@ -115,15 +138,14 @@ def _built(kind: Any, header: Mapping[str, Any], arrays: Arrays) -> Any:
     model.classes_ = np.array(classes["values"], dtype={"b": bool, "U": str}.get(classes["kind"]))
     if model.classes_.shape != (2,) or classes["positive"] not in (0, 1):
         raise FileFormatError("it does not name two classes")
-    model.pos_label_ = model.classes_[classes["positive"]]
+    model.pos_label_ = model.classes_.tolist()[classes["positive"]]
     model.membership_ = _numbers(arrays, "model.membership", problem.n_points)
     found = arrays["model.found"].astype(bool)
     model.transduction_ = np.where(found, model.pos_label_, model.classes_[1 - classes["positive"]])
     for name, value in header["attributes"].items():
         if name in PLAIN:
             setattr(model, name, value)
-    if header["names"] is not None:
-        model.feature_names_in_ = np.array([str(name) for name in header["names"]], dtype=object)
+    _name(model, header["names"])
     model.rule_ = _rule(header, solution, arrays)
     if "candidates" in header:
         _restore_selection(model, header, arrays)
@@ -153,17 +175,34 @@ def _restore_selection(model: Any, header: Mapping[str, Any], arrays: Arrays) ->
     model.cv_results_ = {"param_features": candidates, **tried}
 
 
-def _pack_voter(voter: Separator, key: str, arrays: Arrays) -> None:
+def _pack_voter(voter: Separator, like: Separator, key: str, arrays: Arrays) -> None:
+    """Pack a separator; of what its feature maps learned, only where it differs from another with the same maps."""
     arrays[f"{key}.level"] = np.array(voter.level)
+    for number, (fitted, other) in enumerate(zip(voter.maps, like.maps, strict=True)):
+        if fitted is not None and other is not None:
+            changed = {name: array for name, array in fitted.state.items() if array is not other.state.get(name)}
+            arrays |= {f"{key}.state{number}.{name}": np.asarray(array) for name, array in changed.items()}
     for number, (normal, origin) in enumerate(zip(voter.normals, voter.origins, strict=True)):
         arrays[f"{key}.normal{number}"], arrays[f"{key}.origin{number}"] = normal, origin
 
 
 def _voter(like: Separator, key: str, arrays: Arrays) -> Separator:
-    """Return a separator with the feature maps of another: without a graph all voters have the same."""
+    """Return a separator with the feature maps of another, and what it learned apart from it."""
     normals = tuple(_numbers(arrays, f"{key}.normal{place}", each.size) for place, each in enumerate(like.normals))
     origins = tuple(_numbers(arrays, f"{key}.origin{place}", each.size) for place, each in enumerate(like.origins))
-    return Separator(normals, origins, float(arrays[f"{key}.level"]), like.maps, like.names)
+    maps = tuple(_changed(fitted, f"{key}.state{place}.", arrays) for place, fitted in enumerate(like.maps))
+    return Separator(normals, origins, float(arrays[f"{key}.level"]), maps, like.names)
+
+
+def _changed(fitted: FittedMap | None, prefix: str, arrays: Arrays) -> FittedMap | None:
+    changed = {name.removeprefix(prefix): array for name, array in arrays.items() if name.startswith(prefix)}
+    if fitted is None or not changed:
+        return fitted
+    for name, array in changed.items():
+        like = fitted.state.get(name)
+        if like is None or like.shape != array.shape or like.dtype != array.dtype:
+            raise FileFormatError(f"{prefix}{name} does not fit the feature map")
+    return replace(fitted, state={**fitted.state, **changed})
 
 
 def _numbers(arrays: Arrays, key: str, length: int) -> NDArray[np.float64]:
@@ -171,6 +210,19 @@ def _numbers(arrays: Arrays, key: str, length: int) -> NDArray[np.float64]:
     if values.shape != (length,) or not np.isfinite(values).all():
         raise FileFormatError(f"{key} does not hold {length} numbers")
     return values
+
+
+def _params(model: Any) -> dict[str, Any]:
+    return {name: _plain(name, value) for name, value in model.get_params(deep=False).items()}
+
+
+def _names(model: Any) -> list[str] | None:
+    return [str(name) for name in model.feature_names_in_] if hasattr(model, "feature_names_in_") else None
+
+
+def _name(model: Any, names: list[str] | None) -> None:
+    if names is not None:
+        model.feature_names_in_ = np.array([str(name) for name in names], dtype=object)
 
 
 def _plain(name: str, value: Any) -> Any:
@@ -181,7 +233,9 @@ def _plain(name: str, value: Any) -> Any:
         value = value.item()
     if value is None or isinstance(value, (str, bool, int, float)):
         return value
-    if isinstance(value, (list, tuple, np.ndarray)):
+    if isinstance(value, tuple):
+        return {"tuple": [_plain(name, entry) for entry in value]}
+    if isinstance(value, (list, np.ndarray)):
         return [_plain(name, entry) for entry in value]
     if isinstance(value, Mapping):
         return {str(key): _plain(name, entry) for key, entry in value.items()}
@@ -193,8 +247,10 @@ def _plain(name: str, value: Any) -> Any:
 
 def _parsed(name: str, value: Any) -> Any:
     """Build feature maps, tolerances and constraints from their fields; other values stay as they are."""
+    if isinstance(value, dict) and list(value) == ["tuple"]:
+        return tuple(_parsed(name, entry) for entry in value["tuple"])
     if isinstance(value, list):
-        return tuple(_parsed(name, entry) for entry in value)
+        return [_parsed(name, entry) for entry in value]
     if name in FAMILIES and isinstance(value, dict) and "kind" in value:
         return FAMILIES[name].parse(value)
     return value

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import numbers
 from collections.abc import Mapping
+from pathlib import Path
 from typing import Any, Self
 
 import numpy as np
@@ -15,6 +16,7 @@ from sklearn.utils.validation import _check_sample_weight, check_is_fitted, vali
 from momentlp.arrays import FloatArray, IndexArray, Matrix, as_indices, distinct_rows
 from momentlp.errors import OptionError
 from momentlp.estimator.classifier import MomentClassifier
+from momentlp.estimator.files import load_detector, save_model
 from momentlp.features import FeatureMap
 from momentlp.tolerances import Tolerance
 
@@ -58,7 +60,7 @@ class MomentOutlierDetector(OutlierMixin, BaseEstimator):  # type: ignore[misc] 
     def __init__(
         self,
         contamination: float | str = "auto",
-        features: FeatureMap | str | None = None,
+        features: FeatureMap | str = "spectral",
         tolerance: Tolerance | float | None = None,
         constraints: Any = (),
         *,
@@ -116,6 +118,17 @@ class MomentOutlierDetector(OutlierMixin, BaseEstimator):  # type: ignore[misc] 
     def predict(self, X: Any) -> NDArray[np.int64]:
         """Return +1 for inliers and -1 for outliers."""
         return np.where(self.decision_function(X) >= 0, 1, -1)
+
+    def save(self, path: str | Path) -> None:
+        """Write the fitted detector to one file of plain arrays: nothing in it can run code when it is read."""
+        check_is_fitted(self)
+        save_model(self, Path(path))
+
+    @classmethod
+    def load(cls, path: str | Path) -> Self:
+        """Read a detector that :meth:`save` wrote. The certificate is computed anew from what the file holds."""
+        detector: Self = load_detector(cls, MomentClassifier, Path(path))
+        return detector
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()

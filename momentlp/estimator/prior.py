@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
+from scipy.special import ndtri
 
 from momentlp.arrays import FloatArray
 from momentlp.bar import progress as shown
@@ -23,7 +24,7 @@ class PriorInterval:
     Attributes
     ----------
     estimate : float
-        The share found with all labelled points.
+        The share found with all labelled points, without bagging.
     low, high : float
     level : float
         How often such intervals should cover the true share.
@@ -42,6 +43,11 @@ class PriorInterval:
 
     def __repr__(self) -> str:
         return f"PriorInterval({self.estimate:.4f}, {self.level:.0%} from {self.low:.4f} to {self.high:.4f})"
+
+    def _repr_html_(self) -> str:
+        from momentlp.notebook import interval_html
+
+        return interval_html(self)
 
 
 def share_found(membership: FloatArray, unlabelled: FloatArray) -> float:
@@ -83,6 +89,11 @@ def interval(
     return PriorInterval(estimate, low, high, level, shares)
 
 
-def _ends(_estimate: float, shares: FloatArray, level: float) -> tuple[float, float]:
-    low, high = np.quantile(shares, [(1 - level) / 2, (1 + level) / 2])
-    return float(low), float(high)
+def _ends(estimate: float, shares: FloatArray, level: float) -> tuple[float, float]:
+    """Return the estimate plus and minus so many standard errors, measured around the estimate.
+
+    A bootstrap sample holds fewer different points and tends to find less: that bias widens the interval instead of moving
+    it, as quantiles of the bootstrap shares would.
+    """
+    width = float(ndtri((1 + level) / 2) * np.sqrt(np.mean((shares - estimate) ** 2)))
+    return max(0.0, estimate - width), min(1.0, estimate + width)

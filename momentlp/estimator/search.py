@@ -12,7 +12,6 @@ import numpy as np
 from momentlp.arrays import FloatArray, IndexArray, Matrix
 from momentlp.backend import Backend, Capability
 from momentlp.choice import choose
-from momentlp.constraints import Known
 from momentlp.errors import OptionError, SolverError
 from momentlp.features import FittedMap
 from momentlp.path import path
@@ -90,21 +89,21 @@ class Search:
     def problem(self, counts: FloatArray | None = None) -> Problem:
         """Return the problem for a labelled sample; ``counts`` say how often each labelled point is in it.
 
-        The labelled points are members: the largest set is sought among those that hold them all, each as often as it
-        counts. Their own mean is the one asked for, so there always is such a set, however small the tolerance.
+        The labelled points are among those to choose from, each as often as it counts, so the labelled set itself has the
+        mean asked for: there always is an answer, however small the tolerance.
         """
         if counts is None:
-            problem, chosen = self.prepared.compile(labelled=self.known), self.known
+            problem = self.prepared.compile(labelled=self.known)
         else:
             chosen, times = self.known[counts > 0], (counts * self.prepared.caps[self.known])[counts > 0]
             problem = self.prepared.compile(labelled=chosen, counts=times)
             caps = problem.caps.copy()
             caps[chosen] = times
             problem = replace(problem, caps=caps)
-        if self.factor != 1.0:
-            blocks = tuple(block.with_tolerance(self.factor, relative=True) for block in problem.blocks)
-            problem = replace(problem, blocks=blocks)
-        return Known(positives=chosen).apply(problem, self.prepared.data)
+        if self.factor == 1.0:
+            return problem
+        blocks = tuple(block.with_tolerance(self.factor, relative=True) for block in problem.blocks)
+        return replace(problem, blocks=blocks)
 
     def run(self, counts: FloatArray | None = None, start: Solution | None = None) -> Found:
         """Search, from the answer to a problem nearby if there is one."""
@@ -117,47 +116,50 @@ class Search:
         warm = start if Capability.START in solver.capabilities else None
         return self.read(solve(problem, solver, start=warm, **self.options))
 
-    def along(self, tolerances: FloatArray, counts: FloatArray | None = None) -> list[Found]:
-        """Search at many multiples of the tolerance, each from the answer to the one before."""
-        return [
-            self.read(each) for each in path(self.problem(counts), tolerances, self.backend, relative=True, **self.options)
-        ]
+    def along(self, tolerances: FloatArray, counts: FloatArray | None = None) -> list[Solution]:
+        """Solve at many multiples of the tolerance, each from the answer to the one before."""
+        return list(path(self.problem(counts), tolerances, self.backend, relative=True, **self.options))
 
     def read(self, solution: Solution) -> Found:
-        """Read the memberships off a solution, or say why there are none."""
+        """Read the memberships off a solution, or say why there are none. Labelled points are members."""
         _check(solution)
-        caps = solution.problem.caps
-        share = np.where(caps > 0, solution.membership / np.where(caps > 0, caps, 1.0), solution.scores > 0)
+        caps, there = solution.problem.caps, self.prepared.caps > 0
+        share = np.where(there, solution.membership / np.where(caps > 0, caps, 1.0), solution.scores > 0)
         share = np.clip(share, 0.0, 1.0)
-        if self.smoothing is None:
-            return Found(solution, share, None)
-        restart = SMOOTHING if self.smoothing == "auto" else float(self.smoothing)
-        present = self.prepared.present
-        for block in solution.problem.blocks:
-            if block.fitted is None:
-                continue
-            smooth = block.fitted.declared.smooth(share if present is None else share[present], block.fitted, restart)
-            if smooth is not None:
-                if present is not None:
-                    absent = np.setdiff1d(np.arange(share.size), present)
-                    share[absent] = block.fitted.declared.interpolate(smooth, self.points[absent], block.fitted)
-                    share[present] = smooth
-                else:
-                    share = smooth
-                return Found(solution, np.clip(share, 0.0, 1.0), block.fitted)
-        if self.smoothing != "auto":
+        share[solution.problem.labelled] = 1.0
+        smoother = None
+        for block in solution.problem.blocks if self.smoothing is not None else ():
+            if block.fitted is not None and smoother is None:
+                smooth = self._smoothed(share, block.fitted)
+                if smooth is not None:
+                    share, smoother = smooth, block.fitted
+        share[there & (caps == 0)] = 0.0  # which a constraint leaves out
+        if smoother is None and self.smoothing not in (None, "auto"):
             raise OptionError(
                 f"smoothing is {self.smoothing!r}, but the features know of no neighbourhoods to average over: use "
                 "Spectral, or smoothing=None."
             )
-        return Found(solution, share, None)
+        return Found(solution, np.clip(share, 0.0, 1.0), smoother)
+
+    def _smoothed(self, share: FloatArray, fitted: FittedMap) -> FloatArray | None:
+        """Average over neighbourhoods; points that the map was not fitted on get the average of their neighbours."""
+        restart = SMOOTHING if self.smoothing == "auto" else float(self.smoothing or 1.0)
+        present = self.prepared.present
+        smooth = fitted.declared.smooth(share if present is None else share[present], fitted, restart)
+        if smooth is None or present is None:
+            return smooth
+        absent = np.setdiff1d(np.arange(share.size), present)
+        everywhere = np.empty_like(share)
+        everywhere[present] = smooth
+        everywhere[absent] = fitted.declared.interpolate(smooth, self.points[absent], fitted)
+        return everywhere
 
 
 def _check(solution: Solution) -> None:
     if solution.status is Status.INFEASIBLE:
         raise SolverError(
-            "no set of points meets the constraints and holds all labelled points: loosen constraints, or the tolerance. In "
-            f"conflict: {', '.join(solution.conflict()[:6])}."
+            "no set of points meets the constraints: loosen them, or the tolerance. In conflict: "
+            f"{', '.join(solution.conflict()[:6])}."
         )
     if solution.status is Status.FAILED:
         raise SolverError(f"the backend {solution.backend!r} proved no answer: {solution.message}")

@@ -8,16 +8,19 @@ a constant, so the best r^2 / p is the best product of precision and recall (Lee
 from __future__ import annotations
 
 import numbers
+import warnings
 from collections.abc import Callable, Mapping, Sequence
+from contextlib import suppress
 from typing import Any, Self
 
 import numpy as np
+from sklearn.exceptions import FitFailedWarning
 from sklearn.model_selection import check_cv
 from sklearn.utils import check_random_state
 
 from momentlp.arrays import FloatArray, IndexArray
 from momentlp.bar import progress as shown
-from momentlp.errors import DataError, OptionError
+from momentlp.errors import DataError, OptionError, SolverError
 from momentlp.estimator.calibration import folds_of
 from momentlp.estimator.classifier import MomentClassifier, default_features, n_different
 from momentlp.estimator.labels import Labels
@@ -66,7 +69,7 @@ def lee_liu_score(y_true: Any, y_pred: Any, *, pos_label: Any = None) -> float:
     2.0
     """
     truth, found = np.asarray(y_true), np.asarray(y_pred)
-    positive = truth.max() if pos_label is None else pos_label
+    positive = np.unique(truth)[-1] if pos_label is None else pos_label
     members = truth == positive
     if not members.any():
         raise DataError(f"y_true holds no {positive!r}: recall needs labelled members.")
@@ -83,8 +86,8 @@ class MomentClassifierCV(MomentClassifier):
 
     Parameters
     ----------
-    features : sequence of FeatureMap or str, or one, optional
-        What to choose from. Default: the map of :class:`MomentClassifier` with 8, 16 and 24 components.
+    features : sequence of FeatureMap or str, or one
+        What to choose from. ``"spectral"``: the map of :class:`MomentClassifier` with 8, 16 and 24 components.
     tolerance : Tolerance or float, optional
         What ``tolerances`` multiply. Default: one standard error.
     constraints : sequence of Constraint
@@ -110,7 +113,8 @@ class MomentClassifierCV(MomentClassifier):
     best_score_ : float
     cv_results_ : dict of arrays
         One entry for everything tried: ``param_features``, ``param_tolerance``, ``n_moments``, ``mean_recall``,
-        ``mean_share``, ``mean_test_score``, ``standard_error``, ``rank_test_score`` and the score of every split.
+        ``mean_share``, ``mean_test_score`` (the criterion of these two), its ``standard_error``, ``rank_test_score`` and the
+        score of every split.
     one_standard_error_ : float
         The score from which a simpler choice is taken.
 
@@ -119,7 +123,7 @@ class MomentClassifierCV(MomentClassifier):
 
     def __init__(
         self,
-        features: Any = None,
+        features: Any = "spectral",
         tolerance: Tolerance | float | None = None,
         constraints: Any = (),
         *,
@@ -169,8 +173,8 @@ class MomentClassifierCV(MomentClassifier):
         tolerance = StandardError(1.0) if self.tolerance is None else self.tolerance
         candidates = self._candidates(points, weight)
         searches: list[Search] = []
-        recall = np.empty((len(candidates), widths.size, n_folds))
-        share = np.empty_like(recall)
+        recall = np.full((len(candidates), widths.size, n_folds), np.nan)
+        share = recall.copy()
         with shown(self.progress, len(candidates) * n_folds) as tell:
             for number, features in enumerate(candidates):
                 search = self._search(points, labels, weight, features=features, tolerance=tolerance)
@@ -178,10 +182,12 @@ class MomentClassifierCV(MomentClassifier):
                     counts = np.ones(known.size)
                     counts[fold] = 0.0
                     held = known[fold]
-                    for step, found in enumerate(search.along(widths, counts)):
-                        inside = found.membership[held] > 0.5
-                        recall[number, step, place] = np.average(inside, weights=search.prepared.caps[held])
-                        share[number, step, place] = share_found(found.membership, search.unlabelled)
+                    for step, solution in enumerate(search.along(widths, counts)):
+                        with suppress(SolverError):  # what has no answer is not chosen
+                            membership = search.read(solution).membership
+                            inside = np.average(membership[held] > 0.5, weights=search.prepared.caps[held])
+                            recall[number, step, place] = inside
+                            share[number, step, place] = share_found(membership, search.unlabelled)
                     tell(number * n_folds + place + 1)
                 searches.append(search)
         self._choose(candidates, widths, recall, share, criterion, searches)
@@ -206,7 +212,7 @@ class MomentClassifierCV(MomentClassifier):
         return folds
 
     def _candidates(self, points: Any, weight: FloatArray | None) -> list[Any]:
-        if self.features is None:
+        if isinstance(self.features, str) and self.features == "spectral":
             most = n_different(points, weight)
             return list(dict.fromkeys(default_features(most, size) for size in (8, 16, 24)))
         given = [self.features] if isinstance(self.features, (str, FeatureMap)) else list(self.features)
@@ -225,9 +231,18 @@ class MomentClassifierCV(MomentClassifier):
     ) -> None:
         n_folds = recall.shape[2]
         scores = np.asarray(criterion(recall, share), dtype=np.float64).reshape(-1, n_folds)
-        mean, error = scores.mean(axis=1), scores.std(axis=1, ddof=1) / np.sqrt(n_folds)
+        mean, error = _jackknife(recall, share, criterion)
         found = recall.mean(axis=2).ravel()
-        allowed = found >= min(LEAST_RECALL, found.max())
+        allowed = np.isfinite(mean)
+        if not allowed.any():
+            raise SolverError("no candidate has an answer in every fold: loosen the constraints, or try another backend.")
+        if not allowed.all():
+            warnings.warn(
+                f"{np.count_nonzero(~allowed)} of {allowed.size} candidates have no answer in some fold and are left out.",
+                FitFailedWarning,
+                stacklevel=3,
+            )
+        allowed &= found >= min(LEAST_RECALL, found[allowed].max())
         best = int(np.argmax(np.where(allowed, mean, -np.inf)))
         moments = np.repeat(
             [sum(len(part.fitted.names) for part in search.prepared.parts) for search in searches], widths.size
@@ -249,8 +264,22 @@ class MomentClassifierCV(MomentClassifier):
             "mean_share": share.mean(axis=2).ravel(),
             "mean_test_score": mean,
             "standard_error": error,
-            "rank_test_score": (-mean).argsort(kind="stable").argsort(kind="stable").astype(np.int32) + 1,
-        } | {f"split{number}_test_score": scores[:, number] for number in range(n_folds)}
+            "rank_test_score": (-mean).argsort(kind="stable").argsort(kind="stable").astype(np.int32) + 1,  # NaN comes last
+        } | {f"split{number}_test_score": scores[:, number].copy() for number in range(n_folds)}
+
+
+def _jackknife(recall: FloatArray, share: FloatArray, criterion: Criterion) -> tuple[FloatArray, FloatArray]:
+    """Return the criterion of mean recall and mean share over the folds, and its standard error.
+
+    The mean of the criterion over folds would be ruled by folds that find next to nothing, where the share is tiny.
+    """
+    n_folds = recall.shape[2]
+    whole = np.asarray(criterion(recall.mean(axis=2), share.mean(axis=2)), dtype=np.float64).ravel()
+    without = [np.delete(np.arange(n_folds), fold) for fold in range(n_folds)]
+    parts = [criterion(recall[..., rest].mean(axis=2), share[..., rest].mean(axis=2)) for rest in without]
+    spread = np.array(parts, dtype=np.float64).reshape(n_folds, -1)
+    error = np.sqrt((n_folds - 1) / n_folds * ((spread - spread.mean(axis=0)) ** 2).sum(axis=0))
+    return whole, error
 
 
 def _criterion(asked: Any) -> Criterion:
