@@ -5,9 +5,11 @@ BIN := $(VENV)/bin
 READY := $(VENV)/.ready
 BENCH := $(VENV)/.bench
 SCRATCH ?= /tmp/momentlp-bench
+CLASSES ?= classes.csv
+PRIOR ?= prior.csv
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test lint types bench bench-cost bench-targets bench-peers bench-growth test-slow verify mutation clean
+.PHONY: help demo test lint types bench bench-cost bench-targets bench-peers bench-growth bench-classes test-slow verify mutation clean
 
 help:
 	@echo "make demo        find one digit among 1797 from 30 known ones, and draw it"
@@ -18,6 +20,7 @@ help:
 	@echo "make bench       momentlp beside its peers: targets, tables, growth; about two hours on 2 idle cores, 4 GB in SCRATCH"
 	@echo "                 (in parts: bench-cost, bench-targets, bench-peers, bench-growth; what needs the USPS digits is left"
 	@echo "                 out, and said so, where MOMENTLP_USPS does not name their folder)"
+	@echo "make bench-classes  find a class from few labels, beside one-class and PU learners; about two hours"
 	@echo "make clean       remove the virtual environment and what tools left behind"
 
 $(READY): pyproject.toml
@@ -68,6 +71,13 @@ bench-peers: $(BENCH)
 
 bench-growth: $(BENCH)
 	$(BIN)/python benchmarks/growth.py --scratch $(SCRATCH)
+
+bench-classes: $(BENCH)
+	$(BIN)/python benchmarks/classes/run.py --out $(CLASSES)
+	$(BIN)/python benchmarks/classes/report.py --results $(CLASSES) --docs docs/benchmarks
+	@if $(BIN)/python benchmarks/timing.py; then \
+		$(BIN)/python benchmarks/classes/prior.py --out $(PRIOR) --docs docs/benchmarks; \
+		$(BIN)/python benchmarks/classes/defaults.py --docs docs/benchmarks; fi
 
 clean:
 	rm -rf $(VENV) .mypy_cache .pytest_cache .ruff_cache .hypothesis

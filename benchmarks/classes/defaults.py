@@ -1,0 +1,104 @@
+"""Where the defaults of MomentClassifier come from: one changed at a time, on splits that the benchmark does not use.
+
+Run ``python benchmarks/classes/defaults.py --data <folder of USPS>``. Writes ``docs/benchmarks/defaults.md`` where
+``--docs`` names the folder.
+"""
+
+from __future__ import annotations
+
+import argparse
+import sys
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from joblib import Parallel, delayed
+
+sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
+
+from report import markdown
+from sklearn.base import clone
+from sklearn.metrics import f1_score
+
+from classes.cases import TITLES, Case, cases, split
+from momentlp import MomentClassifier, Spectral
+from momentlp.errors import DataError
+
+FIRST = 1000  # splits from here on; the benchmark has 0 to 9
+GRAPH: dict[str, Any] = {"n_components": 16, "n_neighbors": 5, "walk": 0.02, "scale": "range"}
+
+
+def _graph(**changed: Any) -> MomentClassifier:
+    return MomentClassifier(Spectral(**{**GRAPH, **changed}))
+
+
+VARIANTS: dict[str, MomentClassifier] = {
+    "the default": _graph(),
+    "8 components": _graph(n_components=8),
+    "12 components": _graph(n_components=12),
+    "24 components": _graph(n_components=24),
+    "3 neighbours": _graph(n_neighbors=3),
+    "7 neighbours": _graph(n_neighbors=7),
+    "10 neighbours": _graph(n_neighbors=10),
+    "no walk": _graph(walk=None),
+    "walk stops with 0.01": _graph(walk=0.01),
+    "walk stops with 0.05": _graph(walk=0.05),
+    "columns as they are": _graph(scale="none"),
+    "0.4 standard errors": _graph().set_params(tolerance=0.4),
+    "1.2 standard errors": _graph().set_params(tolerance=1.2),
+    "no smoothing": _graph().set_params(smoothing=None),
+    "smoothing 0.1": _graph().set_params(smoothing=0.1),
+    "smoothing 0.025": _graph().set_params(smoothing=0.025),
+    "bagging 10": _graph().set_params(bagging=10, random_state=0),
+}
+
+
+def measure(case: Case, number: int, usps: Path | None) -> dict[str, float] | None:
+    """Return the F1 of every variant on one split; None if the class is too small."""
+    data = split(case, number, usps)
+    if data is None:
+        return None
+    X = np.vstack([data.unlabelled, data.sample])
+    y = np.repeat([0, 1], [len(data.unlabelled), len(data.sample)])
+    found = {name: clone(model).fit_predict(X, y)[: len(data.truth)] for name, model in VARIANTS.items()}
+    return {name: float(f1_score(data.truth, members)) for name, members in found.items()}
+
+
+def main() -> None:
+    """Measure, print the table, and write it where asked."""
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--data", type=Path, help="folder of the USPS digits; default: what MOMENTLP_USPS names")
+    parser.add_argument("--docs", type=Path, help="folder to write defaults.md to")
+    parser.add_argument("--labels", default="25,100")
+    parser.add_argument("--splits", type=int, default=2)
+    parser.add_argument("--jobs", type=int, default=1)
+    options = parser.parse_args()
+    wanted = list(cases(list(TITLES), [int(label) for label in options.labels.split(",")]))
+    work = [(case, FIRST + number) for case in wanted for number in range(options.splits)]
+    try:
+        found = Parallel(n_jobs=options.jobs, verbose=1)(delayed(measure)(*task, options.data) for task in work)
+    except DataError as error:
+        sys.exit(str(error))
+    rows = []
+    for name in VARIANTS:
+        row = {"variant": name}
+        for dataset, title in TITLES.items():
+            scores = [each[name] for (case, _), each in zip(work, found, strict=True) if each and case.dataset == dataset]
+            row[title] = f"{np.mean(scores):.3f}"
+        rows.append(row)
+    page = f"""# One default changed at a time
+
+`python benchmarks/classes/defaults.py`: mean F1 over all classes, {options.labels.replace(",", " and ")} labels and
+{options.splits} splits that [the benchmark of classes](classes.md) does not use. The default has 16 components, 5
+neighbours, a walk that stops with chance 0.02, columns divided by their range, a tolerance of 0.8 standard errors, and
+smoothing 0.05.
+
+{markdown(rows)}
+"""
+    print(page)
+    if options.docs:
+        (options.docs / "defaults.md").write_text(page)
+
+
+if __name__ == "__main__":
+    main()
