@@ -58,6 +58,7 @@ def pack_problem(problem: Problem, arrays: Arrays) -> dict[str, Any]:
             "labels": list(block.labels),
             "width": block.width is not None,
             "widens": block.widens,
+            "fixed": block.fixed,
             "features": _pack(in_memory(block.features, "Problem.save"), f"{key}.features", arrays),
             "transform": None if block.transform is None else _pack(block.transform, f"{key}.transform", arrays),
             "fitted": None,
@@ -114,6 +115,7 @@ def _block(entry: Mapping[str, Any], key: str, arrays: Arrays) -> MomentBlock:
         labels=labels,
         width=width,
         widens=widens,
+        fixed=bool(entry.get("fixed", False)),
         fitted=fitted,
         **vectors,
     )

@@ -277,6 +277,8 @@ class Moment(Constraint):
         for number, part in enumerate(self.features.parts()):
             if number:
                 raise CompileError("Moment.features must be one map, not a Concat: use one Moment for each.")
+            if part.needs_members():
+                raise CompileError("Moment.features depends on which points are labelled: put the map into Spec.features.")
             if isinstance(data.points, Chunked):
                 fitted, features = part.fit_chunks(data.points)
             else:
@@ -285,5 +287,6 @@ class Moment(Constraint):
             names = tuple(f"{self.name}: {name}" for name in fitted.names)
             mean = as_vector(self.target, len(names), "Moment.target")
             (tolerance,) = self.tolerance.split((len(names),))
-            problem = problem.with_block(tolerance.block(Target(features, mean, names, fitted)))
+            block = tolerance.block(Target(features, mean, names, fitted, weights=problem.caps))
+            problem = problem.with_block(replace(block, fixed=True))
         return problem

@@ -68,6 +68,8 @@ class MomentBlock:
         How near: the tolerance of each feature.
     widens : {"sum", "mean"} or None
         Whether that tolerance is on the sum of deviations or on the mean; None for the rows of a constraint.
+    fixed : bool
+        Whether the tolerance is that of a constraint, which a path along the tolerance leaves alone.
     """
 
     features: Matrix
@@ -81,6 +83,7 @@ class MomentBlock:
     labels: tuple[str, ...] = ()
     width: FloatArray | None = None
     widens: Literal["sum", "mean"] | None = None
+    fixed: bool = False
 
     @classmethod
     def near(
@@ -126,7 +129,12 @@ class MomentBlock:
         return self._with_width(np.full(self.origin.size, width))
 
     def with_tolerance(self, value: float, *, relative: bool = False) -> MomentBlock:
-        """Return the block with another tolerance: the same for all its features, or its own times a number."""
+        """Return the block with another tolerance: the same for all its features, or its own times a number.
+
+        That of a constraint stays as it is.
+        """
+        if self.fixed:
+            return self
         return self._with_width(value * self.width) if relative and self.width is not None else self.widened(value)
 
     def _with_width(self, width: FloatArray) -> MomentBlock:
@@ -135,6 +143,7 @@ class MomentBlock:
         block = MomentBlock.near(
             self.features, self.origin, width, labels=self.labels, widens=self.widens, fitted=self.fitted
         )
+        block = replace(block, fixed=self.fixed) if self.fixed else block
         if "_extent" in self.__dict__:  # the features are the same: no need to look at them again
             block.__dict__["_extent"] = self._extent
         return block

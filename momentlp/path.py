@@ -122,7 +122,7 @@ def path(
     """
     if not isinstance(problem, Problem):
         raise DataError(f"problem must be a Problem, not {type(problem).__name__}: compile a spec first.")
-    if not any(block.widens for block in problem.blocks):
+    if not any(block.widens and not block.fixed for block in problem.blocks):
         raise DataError("problem has no tolerance to vary: compile it from a spec, whose moments have one.")
     if stop is not None and not callable(stop):
         raise OptionError(f"stop must be a function of a Solution, not {type(stop).__name__}.")
