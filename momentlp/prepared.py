@@ -135,7 +135,8 @@ class Prepared:
             features, sample = self._apart(found)
             chosen = features[known] if known is not None and features is not None else sample
             centre = _mean(chosen, weight) if alpha is None else alpha
-            target = Target(features, centre, part.fitted.names, found.fitted, chosen, None if chosen is None else weight)
+            counted = None if chosen is None else weight
+            target = Target(features, centre, part.fitted.names, found.fitted, chosen, counted, self.caps)
             blocks.append(tolerance.block(target))
         problem = Problem(tuple(blocks), self.weights, self.caps, labelled=known, population=float(self.caps.sum()))
         for constraint in self.constraints:

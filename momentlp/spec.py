@@ -113,9 +113,8 @@ class Spec(Declared):
         if (least < 0).any():
             raise DataError(f"sample_weight must not be negative, but entry {int(np.argmax(least < 0))} is {least.min()}.")
         others = None if sample is None else as_sample(sample, points, columns)
-        present = None if isinstance(points, Chunked) or (least > 0).all() else np.flatnonzero(caps)
-        if present is not None and not present.size:
-            raise DataError("sample_weight is zero for every point: there is nothing to choose from.")
+        some = (least > 0).any() and not (least > 0).all()  # where no point has weight, maps learn from all as ever
+        present = np.flatnonzero(caps) if some and not isinstance(points, Chunked) else None
         rows = points if present is None else points[present]
         parts = told_apart([fit_part(part, rows, columns, others) for part in self.features.parts()])
         summarise(*(part.features for part in parts if isinstance(part.features, Chunked)))

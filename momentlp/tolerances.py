@@ -30,7 +30,8 @@ class Target:
     """The features of all points and the mean that the class has there.
 
     ``sample`` holds the features of the labelled points (None where only the mean was given): what is needed to say how
-    well the mean is known, and ``counts`` how often each of them counts.
+    well the mean is known, and ``counts`` how often each of them counts. ``weights``
+    says how many points each row of the features stands for.
     """
 
     features: Matrix
@@ -39,6 +40,11 @@ class Target:
     fitted: FittedMap | None = None
     sample: Matrix | None = None
     counts: FloatArray | None = None
+    weights: FloatArray | None = None
+
+    def spread(self, constant: float = 1.0) -> FloatArray:
+        """Return the standard deviation of each feature over all points; ``constant`` where it does not vary."""
+        return column_spread(self.features, constant, self.weights)
 
     def near(self, width: FloatArray, widens: Literal["sum", "mean"]) -> MomentBlock:
         """Return the rows that keep the mean within ``width`` of the target, on the sum or on the mean itself."""
@@ -115,7 +121,7 @@ class _Width(Tolerance):
     def widths(self, target: Target) -> FloatArray:
         """Give every feature its width, in its own units."""
         width = np.broadcast_to(np.asarray(getattr(self, self.field), dtype=np.float64), len(target.names)).copy()
-        return width * column_spread(target.features) if getattr(self, "standardised", False) else width
+        return width * target.spread() if getattr(self, "standardised", False) else width
 
 
 class Absolute(_Width):
@@ -215,5 +221,5 @@ class StandardError(_Width):
         off = sample - counts @ sample / size
         spread = np.sqrt(counts @ off**2 / (size - 1))
         agree = spread <= 1e-12 * np.abs(sample).max(axis=0)
-        spread = np.where(~agree, spread, column_spread(target.features, constant=0.0) / np.sqrt(size))
+        spread = np.where(~agree, spread, target.spread(constant=0.0) / np.sqrt(size))
         return target.near(self.widths(target) * spread / np.sqrt(size), "mean")

@@ -118,22 +118,31 @@ class Quadratic(FeatureMap):
         return sp.csr_array(features) if is_sparse(features) else features
 
 
-def column_spread(X: Matrix, constant: float = 1.0) -> FloatArray:
-    """Return the standard deviation of each column over the points; ``constant`` for a column that does not vary."""
+def column_spread(X: Matrix, constant: float = 1.0, weights: FloatArray | None = None) -> FloatArray:
+    """Return the standard deviation of each column over the points; ``constant`` for a column that does not vary.
+
+    Rows count by their weight, where they have one (not those that are read in chunks).
+    """
     if isinstance(X, Chunked):
         seen = X.summary
         spread = np.sqrt(seen.square / seen.count)
         size = np.maximum(np.abs(seen.low), np.abs(seen.high))
-    elif is_sparse(X):
-        by_column = sp.csc_array(X, dtype=np.float64)
-        n, filled = X.shape[0], np.diff(by_column.indptr)
-        mean = np.ravel(np.asarray(by_column.sum(axis=0))) / n
-        off = by_column.data - np.repeat(mean, filled)
-        column = np.repeat(np.arange(filled.size), filled)
-        square = np.bincount(column, off**2, minlength=filled.size) + (n - filled) * mean**2
-        spread = np.sqrt(square / n)
-        size = np.ravel(abs(by_column).max(axis=0).toarray())
+        return np.where(spread > 1e-12 * size, spread, constant)
+    if weights is None or not weights.any():
+        weights = np.ones(X.shape[0])
+    elif not weights.all():
+        X, weights = X[weights > 0], weights[weights > 0]
+    total = weights.sum()
+    if is_sparse(X):
+        by_row = sp.csr_array(X, dtype=np.float64)
+        column, times = by_row.indices, np.repeat(weights, np.diff(by_row.indptr))
+        mean = np.bincount(column, times * by_row.data, minlength=X.shape[1]) / total
+        square = np.bincount(column, times * (by_row.data - mean[column]) ** 2, minlength=X.shape[1])
+        empty = np.maximum(total - np.bincount(column, times, minlength=X.shape[1]), 0.0)
+        square += np.where(np.bincount(column, minlength=X.shape[1]) < X.shape[0], empty, 0.0) * mean**2
+        size = np.ravel(abs(by_row).max(axis=0).toarray())
     else:
-        spread = np.asarray(X.std(axis=0, dtype=np.float64))
+        square = weights @ (X - weights @ X / total) ** 2
         size = np.abs(X).max(axis=0)
+    spread = np.sqrt(square / total)
     return np.where(spread > 1e-12 * size, spread, constant)

@@ -1,0 +1,178 @@
+"""Prepared points: one step from a problem, and the same problem as without the stop on the way."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+import scipy.sparse as sp
+from sklearn.decomposition import PCA
+
+import momentlp as mlp
+from momentlp.features.polynomial import column_spread
+
+random = np.random.default_rng(0)
+X = np.vstack([random.normal(size=(40, 3)), random.normal(size=(30, 3)) + 3.0])
+known = np.array([2, 5, 11, 17, 30, 38])
+MAPS: dict[str, mlp.FeatureMap] = {
+    "linear": mlp.Linear(),
+    "standardised": mlp.Linear(standardise=True),
+    "quadratic": mlp.Quadratic(),
+    "kernel": mlp.Kernel(),
+    "landmarks": mlp.Kernel(landmarks=6),
+    "graph": mlp.Spectral(4, 5),
+    "walk": mlp.Spectral(4, 5, walk=0.05, scale="range"),
+    "pca": mlp.Transformer(PCA(n_components=2)),
+    "many": mlp.Concat([mlp.Linear(), mlp.Spectral(3, 4, walk=0.1), mlp.Kernel(landmarks=4)]),
+}
+
+
+@pytest.fixture(params=MAPS)
+def spec(request: pytest.FixtureRequest) -> mlp.Spec:
+    return mlp.Spec(features=MAPS[request.param], tolerance=mlp.StandardError(0.7), constraints=[mlp.Share(0.0, 0.9)])
+
+
+def alike(one: mlp.Problem, other: mlp.Problem, rows: Any = slice(None)) -> None:
+    """Check that two problems are the same; ``rows`` says which points of the first the second has."""
+    assert one.names == other.names
+    assert np.array_equal(one.caps[rows], other.caps)
+    for mine, theirs in zip(one.blocks, other.blocks, strict=True):
+        features = [block.features.toarray() if sp.issparse(block.features) else block.features for block in (mine, theirs)]
+        assert np.allclose(features[0][rows], features[1], atol=1e-9)
+        assert (mine.width is None) == (theirs.width is None)
+        for name in ("origin", "shift", "width") if mine.width is not None else ("origin", "shift", "lower", "upper"):
+            assert np.allclose(getattr(mine, name), getattr(theirs, name), atol=1e-9), name
+
+
+def test_it_is_what_compile_gives(spec: mlp.Spec) -> None:
+    prepared = spec.prepare(X)
+    mask = np.isin(np.arange(70), known)
+    for labelled in (known, known[:3], mask):
+        alike(prepared.compile(labelled=labelled), spec.compile(X, labelled=labelled))
+    assert prepared.n_features == sum(block.origin.size for block in prepared.compile(labelled=known).blocks[:-1])
+
+
+def test_a_sample(spec: mlp.Spec) -> None:
+    sample = random.normal(size=(8, 3))
+    alike(spec.prepare(X, sample=sample).compile(), spec.compile(X, sample=sample))
+
+
+@pytest.mark.parametrize("name", ["linear", "quadratic", "landmarks", "graph"])
+def test_a_mean(name: str) -> None:
+    spec = mlp.Spec(features=MAPS[name], tolerance=mlp.Relative(0.5))
+    mean = np.linspace(0.0, 1.0, spec.prepare(X).n_features)
+    assert np.array_equal(spec.prepare(X).compile(mean=mean).blocks[0].origin, mean)
+    alike(spec.prepare(X).compile(mean=mean), spec.compile(X, mean=mean))
+
+
+def test_remembering_changes_nothing(spec: mlp.Spec) -> None:
+    prepared = spec.prepare(X)
+    remembered = prepared.remembering(known)
+    for labelled in (known, known[1:4], np.array([60, 61, 62])):
+        alike(remembered.compile(labelled=labelled), prepared.compile(labelled=labelled))
+
+
+def test_points_of_no_weight_are_not_there(spec: mlp.Spec) -> None:
+    """What is learned of the others, and the mean asked for, is what it is without them."""
+    weight = random.integers(0, 3, size=70).astype(float)
+    weight[known] = [1, 2, 1, 1, 0, 3]
+    there = np.flatnonzero(weight)
+    all_points = spec.compile(X, labelled=known, sample_weight=weight)
+    without = spec.compile(X[there], labelled=np.flatnonzero(np.isin(there, known)), sample_weight=weight[there])
+    alike(all_points, without, there)
+
+
+def test_points_of_no_weight_beside_a_sample(spec: mlp.Spec) -> None:
+    sample = random.normal(size=(8, 3))
+    weight = np.where(np.arange(70) % 4 == 0, 0.0, 1.0)
+    there = weight > 0
+    alike(spec.compile(X, sample=sample, sample_weight=weight), spec.compile(X[there], sample=sample), there)
+
+
+def test_points_of_no_weight_still_have_features(spec: mlp.Spec) -> None:
+    weight = np.ones(70)
+    weight[[1, 50]] = 0.0
+    problem = spec.compile(X, labelled=known, sample_weight=weight)
+    for block in problem.blocks[:-1]:
+        assert np.allclose(block.features[[1, 50]], block.fitted(X[[1, 50]]))
+    solution = mlp.solve(problem)
+    assert solution.membership[[1, 50]].tolist() == [0.0, 0.0]
+
+
+@pytest.mark.parametrize("tolerance", [mlp.Relative(0.3, standardised=True), mlp.Absolute(2.0, standardised=True)])
+def test_tolerances_in_standard_deviations_know_the_weights(tolerance: mlp.Tolerance) -> None:
+    weight = np.where(np.arange(70) < 50, 1.0, 0.0)
+    spec = mlp.Spec(tolerance=tolerance)
+    alike(spec.compile(X, labelled=known, sample_weight=weight), spec.compile(X[:50], labelled=known), slice(50))
+
+
+# A labelled sample where points count more than once
+
+
+@pytest.mark.parametrize("counts", [[1, 1, 1, 1, 1, 1], [3, 0, 1, 2, 0, 1], [0, 0, 5, 0, 0, 2]])
+@pytest.mark.parametrize("name", ["linear", "quadratic", "landmarks"])
+def test_counts_are_repeated_labelled_points(name: str, counts: list[int]) -> None:
+    """In the mean, and in the standard error of it."""
+    spec = mlp.Spec(features=MAPS[name], tolerance=mlp.StandardError(1.0))
+    counted = spec.prepare(X).compile(labelled=known, counts=counts).blocks[0]
+    repeated = spec.compile(X, sample=np.repeat(X[known], counts, axis=0)).blocks[0]
+    assert np.allclose(counted.origin, repeated.origin)
+    assert np.allclose(counted.width, repeated.width)
+    sample = counted.fitted(np.repeat(X[known], counts, axis=0))
+    assert np.allclose(counted.origin, sample.mean(axis=0))
+    assert np.allclose(counted.width, sample.std(axis=0, ddof=1) / np.sqrt(len(sample)))
+
+
+def test_without_counts_the_weights_count() -> None:
+    weight = np.ones(70)
+    weight[known] = [1, 2, 3, 1, 1, 4]
+    prepared = mlp.Spec(tolerance=mlp.StandardError(1.0)).prepare(X, sample_weight=weight)
+    alike(prepared.compile(labelled=known), prepared.compile(labelled=known, counts=weight[known]))
+    assert np.allclose(
+        prepared.compile(labelled=known).blocks[0].origin, np.average(X[known], axis=0, weights=weight[known])
+    )
+
+
+@pytest.mark.parametrize(
+    ("given", "words"),
+    [
+        ({"labelled": known, "counts": [1.0, 2.0]}, r"counts must hold 6 number\(s\)"),
+        ({"labelled": known, "counts": [1, 1, -1, 1, 1, 1]}, "counts must not be negative, but entry 2 is -1"),
+        ({"labelled": known, "counts": np.zeros(6)}, "counts are zero for every labelled point"),
+        ({"mean": np.zeros(3), "counts": [1.0]}, "counts say how often labelled points count, but there are none"),
+        ({"labelled": []}, "labelled selects no point"),
+        ({"mean": np.zeros(2)}, r"mean must hold 3 number\(s\)"),
+    ],
+)
+def test_samples_that_make_no_sense(given: dict[str, Any], words: str) -> None:
+    with pytest.raises(ValueError, match=words):
+        mlp.Spec().prepare(X).compile(**given)
+
+
+def test_labelled_points_of_no_weight_have_no_mean() -> None:
+    weight = np.where(np.isin(np.arange(70), known), 0.0, 1.0)
+    with pytest.raises(mlp.DataError, match="sample_weight is zero for every labelled point"):
+        mlp.Spec().compile(X, labelled=known, sample_weight=weight)
+
+
+def test_a_walk_needs_somewhere_to_end() -> None:
+    with pytest.raises(mlp.CompileError, match="Spectral needs labelled points, but only the mean was given"):
+        mlp.Spec(features=MAPS["walk"]).compile(X, mean=np.zeros(5))
+
+
+def test_a_walk_in_a_constraint_is_refused() -> None:
+    walk = mlp.Moment(mlp.Spectral(3, 5, walk=0.1), [0.0] * 4, mlp.Relative(1.0))
+    with pytest.raises(mlp.CompileError, match="labelled"):
+        mlp.Spec(constraints=[walk]).compile(X, labelled=known)
+
+
+@pytest.mark.parametrize("form", [np.asarray, sp.csr_array])
+@pytest.mark.parametrize("unit", [1.0, 0.1])
+def test_the_spread_of_a_column_counts_rows_by_their_weight(form: Any, unit: float) -> None:
+    """A column of equal numbers has none, whatever the rounding of weights such as 0.1."""
+    random = np.random.default_rng(0)
+    table = np.column_stack([random.normal(size=(200, 2)) * (random.random((200, 2)) < 0.4), np.full(200, 0.1)])
+    times = random.integers(0, 4, size=200)
+    spread = column_spread(form(table), constant=7.0, weights=times * unit)
+    assert spread == pytest.approx([*np.repeat(table[:, :2], times, axis=0).std(axis=0), 7.0])
