@@ -110,9 +110,10 @@ class Spectral(FeatureMap):
         reached = graph.averaged(ends, self.walk)
         scores = _log(reached)[node]
         others = np.zeros(graph.n_points)
-        others[goals] = (reached[goals] - ends[goals] * own[goals]) / np.maximum(1 - ends[goals], 1e-12)
+        rest = 1 - ends[goals]
+        others[goals] = np.where(rest > 1e-9, (reached[goals] - ends[goals] * own[goals]) / np.maximum(rest, 1e-9), 0.0)
         told = known[counts > 0]
-        scores[told] = _log(others[node[told]])
+        scores[told] = _log(np.minimum(others[node[told]], 1.0))
         return replace(fitted, state={**fitted.state, "own": own, "reached": reached, "walk": scores})
 
     def state_shapes(self, shapes: Mapping[str, tuple[int, ...]], d: int, k: int) -> Mapping[str, tuple[int, ...]]:
