@@ -9,6 +9,7 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
+from pydantic_core import PydanticSerializationError
 
 from momentlp.archive import pack_problem, unpack_problem
 from momentlp.certificate import Certificate
@@ -136,15 +137,21 @@ def _built(kind: Any, header: Mapping[str, Any], arrays: Arrays) -> Any:
     model.solution_, model.separator_ = solution, solution.separator
     classes = header["classes"]
     model.classes_ = np.array(classes["values"], dtype={"b": bool, "U": str}.get(classes["kind"]))
-    if model.classes_.shape != (2,) or classes["positive"] not in (0, 1):
+    if model.classes_.shape != (2,) or model.classes_[0] == model.classes_[1] or classes["positive"] not in (0, 1):
         raise FileFormatError("it does not name two classes")
     model.pos_label_ = model.classes_.tolist()[classes["positive"]]
     model.membership_ = _numbers(arrays, "model.membership", problem.n_points)
-    found = arrays["model.found"].astype(bool)
+    found = _numbers(arrays, "model.found", problem.n_points).astype(bool)
+    if (model.membership_ < 0).any() or (model.membership_ > 1).any():
+        raise FileFormatError("its memberships are not between 0 and 1")
     model.transduction_ = np.where(found, model.pos_label_, model.classes_[1 - classes["positive"]])
     for name, value in header["attributes"].items():
-        if name in PLAIN:
-            setattr(model, name, value)
+        if name not in PLAIN or isinstance(value, bool) or not isinstance(value, (int, float)):
+            raise FileFormatError(f"its {name!s:.40} is not a number")
+        setattr(model, name, value)
+    widths = {len(block.fitted.inputs) for block in problem.blocks if block.fitted is not None}
+    if widths != {model.n_features_in_}:
+        raise FileFormatError("its number of columns is not that of its feature maps")
     _name(model, header["names"])
     model.rule_ = _rule(header, solution, arrays)
     if "candidates" in header:
@@ -222,13 +229,18 @@ def _names(model: Any) -> list[str] | None:
 
 def _name(model: Any, names: list[str] | None) -> None:
     if names is not None:
+        if len(names) != model.n_features_in_:
+            raise FileFormatError(f"it names {len(names)} columns, not {model.n_features_in_}")
         model.feature_names_in_ = np.array([str(name) for name in names], dtype=object)
 
 
 def _plain(name: str, value: Any) -> Any:
     """Return a parameter as JSON holds it, or say that it cannot be saved."""
     if isinstance(value, Kind):
-        return value.model_dump(mode="json")
+        try:
+            return value.model_dump(mode="json")
+        except PydanticSerializationError as error:
+            raise FileFormatError(f"{name} cannot be saved: {str(error).rpartition('ValueError: ')[2]}") from None
     if isinstance(value, np.generic):
         value = value.item()
     if value is None or isinstance(value, (str, bool, int, float)):
