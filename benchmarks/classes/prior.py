@@ -29,7 +29,7 @@ def measure(X: np.ndarray, labels: np.ndarray, split: int, options: argparse.Nam
     points = np.vstack([unlabelled, sample])
     y = np.repeat([0, 1], [len(unlabelled), len(sample)])
     model = MomentClassifier(random_state=split).fit(points, y)
-    found = model.class_prior_interval(options.level, options.resamples)
+    found = model.class_prior_interval(options.level, options.resamples, progress=False)
     return {
         "digit": options.digit, "n_known": options.labels, "split": split, "resamples": options.resamples,
         "level": options.level, "truth": float(truth.mean()), "estimate": model.class_prior_,

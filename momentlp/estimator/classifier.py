@@ -222,7 +222,7 @@ class MomentClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]  #
         level: float = 0.9,
         n_resamples: int = 200,
         *,
-        progress: bool | Callable[[int, int | None], Any] = False,
+        progress: bool | Callable[[int, int | None], Any] = True,
     ) -> PriorInterval:
         """Return an interval for the share of the class among the unlabelled points, by the bootstrap.
 

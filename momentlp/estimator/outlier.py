@@ -99,7 +99,8 @@ class MomentOutlierDetector(OutlierMixin, BaseEstimator):  # type: ignore[misc] 
         labels = np.zeros(points.shape[0], dtype=int)
         labels[_densest(points, mass) if known is None else as_indices(known, points.shape[0], "known")] = 1
         parameters = {name: value for name, value in self.get_params(deep=False).items() if name != "contamination"}
-        self.classifier_ = MomentClassifier(**parameters).fit(points, labels, weight)
+        named = hasattr(self, "feature_names_in_") and hasattr(X, "columns")
+        self.classifier_ = MomentClassifier(**parameters).fit(X if named else points, labels, weight)
         self.offset_ = self.classifier_.offset_
         if share is not None:
             self.offset_ = _quantile(self.score_samples(X)[mass > 0], mass[mass > 0], share)
@@ -109,7 +110,7 @@ class MomentOutlierDetector(OutlierMixin, BaseEstimator):  # type: ignore[misc] 
         """Score points, seen or not: the lower, the more of an outlier."""
         check_is_fitted(self)
         points = validate_data(self, X, accept_sparse="csr", dtype=np.float64, reset=False)
-        return self.classifier_.score_samples(points)
+        return self.classifier_.rule_.score(points)
 
     def decision_function(self, X: Any) -> FloatArray:
         """Return the score of points less ``offset_``: below zero for outliers."""

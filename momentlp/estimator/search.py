@@ -161,6 +161,11 @@ def _check(solution: Solution) -> None:
             "no set of points meets the constraints: loosen them, or the tolerance. In conflict: "
             f"{', '.join(solution.conflict()[:6])}."
         )
+    if solution.status is Status.EMPTY:
+        raise SolverError(
+            "no set of points meets the constraints and is near the mean of the labelled points: loosen the constraints, or "
+            f"the tolerance. In conflict: {', '.join(solution.conflict()[:6])}."
+        )
     if solution.status is Status.FAILED:
         raise SolverError(f"the backend {solution.backend!r} proved no answer: {solution.message}")
     if solution.status is Status.LIMIT:
