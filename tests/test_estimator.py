@@ -1,0 +1,418 @@
+"""MomentClassifier: what scikit-learn asks of a classifier, and what momentlp promises of this one."""
+
+from __future__ import annotations
+
+import copy
+import pickle
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import pytest
+import scipy.sparse as sp
+import sklearn
+from clouds import clouds
+from joblib import parallel_config
+from sklearn.base import clone
+from sklearn.exceptions import ConvergenceWarning, NotFittedError
+from sklearn.metrics import make_scorer
+from sklearn.model_selection import GridSearchCV, StratifiedKFold
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import StandardScaler
+from sklearn.utils.estimator_checks import parametrize_with_checks
+
+import momentlp as mlp
+
+X, truth, y = clouds()
+new = np.random.default_rng(1).uniform(-3.0, 8.0, size=(80, 2))
+KINDS: dict[str, dict[str, Any]] = {
+    "default": {},
+    "no smoothing": {"smoothing": None},
+    "linear": {"features": "linear"},
+    "quadratic": {"features": mlp.Quadratic(), "tolerance": 0.5},
+    "kernel": {"features": mlp.Kernel(landmarks=10)},
+    "graph, no walk": {"features": mlp.Spectral(6)},
+    "both": {"features": mlp.Concat([mlp.Linear(), mlp.Spectral(4, 5, walk=0.02)])},
+}
+
+
+@parametrize_with_checks([mlp.MomentClassifier(), mlp.MomentClassifier(probability=True)])
+def test_the_checks_of_scikit_learn(estimator: Any, check: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("SCIPY_ARRAY_API", "1")  # or one of them is skipped
+    check(estimator)
+
+
+# The answer
+
+
+@pytest.fixture(params=KINDS)
+def parameters(request: pytest.FixtureRequest) -> dict[str, Any]:
+    return KINDS[request.param]
+
+
+def test_the_class_is_found_and_proved(parameters: dict[str, Any]) -> None:
+    model = mlp.MomentClassifier(**parameters).fit(X, y)
+    assert model.solution_.status is mlp.Status.OPTIMAL
+    assert model.solution_.certificate.holds()
+    assert np.mean((model.transduction_ == 1) == truth) > 0.8
+    assert (model.membership_ >= 0).all()
+    assert (model.membership_ <= 1).all()
+    assert model.solution_.objective >= y.sum() - 1e-6  # the labelled points have their own mean
+    assert model.class_prior_ == np.mean(model.membership_[y == 0] > 0.5)
+    assert model.n_iter_ >= 1
+
+
+def test_what_it_says_of_points_seen_is_what_it_found(parameters: dict[str, Any]) -> None:
+    model = mlp.MomentClassifier(**parameters).fit(X, y)
+    unlabelled = (y == 0) & (np.abs(model.decision_function(X)) > 1e-6)  # a point on the hyperplane is neither in nor out
+    assert unlabelled.sum() > 120
+    assert np.array_equal(model.predict(X)[unlabelled], model.transduction_[unlabelled])
+    assert (model.transduction_[y == 1] == 1).all()
+    assert np.array_equal(model.transduction_, clone(model).fit_predict(X, y))
+
+
+def test_the_ways_to_ask_agree(parameters: dict[str, Any]) -> None:
+    model = mlp.MomentClassifier(probability=True, **parameters).fit(X, y)
+    score = model.score_samples(new)
+    assert np.array_equal(model.decision_function(new), score - model.offset_)
+    assert np.array_equal(model.predict(new) == 1, score > model.offset_)
+    probability = model.predict_proba(new)
+    assert np.allclose(probability.sum(axis=1), 1.0)
+    assert np.array_equal(model.classes_[probability.argmax(axis=1)], model.predict(new))
+    rising = np.argsort(score)
+    assert (np.diff(probability[rising, 1]) >= 0).all()
+
+
+def test_far_away_is_outside() -> None:
+    model = mlp.MomentClassifier().fit(X, y)
+    assert model.score_samples([[1e3, 0.0], [0.0, -1e6]]).tolist() == [0.0, 0.0]
+
+
+# Labels
+
+
+@pytest.mark.parametrize(
+    ("member", "other"),
+    [(1, 0), (1, -1), (True, False), ("member", "anything"), (2.0, 1.0), (0, 1), (-1, 1), (False, True), ("a", "b")],
+)
+def test_any_two_values_of_y(member: Any, other: Any) -> None:
+    usual = mlp.MomentClassifier(probability=True).fit(X, y)
+    labels = np.where(y == 1, member, other)
+    model = mlp.MomentClassifier(probability=True, pos_label=member).fit(X, labels)
+    assert model.classes_.tolist() == sorted([member, other])
+    assert model.pos_label_ == member
+    assert model.transduction_.dtype == model.predict(new).dtype == labels.dtype
+    inside = usual.predict(new) == 1
+    assert np.array_equal(model.predict(new), np.where(inside, member, other))
+    assert np.array_equal(model.transduction_ == member, usual.transduction_ == 1)
+    assert np.array_equal(model.score_samples(new), usual.score_samples(new))
+    assert np.array_equal(model.decision_function(new) > 0, model.predict(new) == model.classes_[1])
+    column = model.classes_.tolist().index(member)
+    assert np.array_equal(model.predict_proba(new)[:, column], usual.predict_proba(new)[:, 1])
+    assert model.class_prior_ == usual.class_prior_
+    if member > other:
+        assert mlp.MomentClassifier().fit(X, labels).pos_label_ == member
+
+
+# What cannot be
+
+
+@pytest.mark.parametrize(
+    ("labels", "pos_label", "words"),
+    [
+        (np.ones(150, dtype=int), None, "one class only, 1: there are no unlabelled points"),
+        (np.zeros(150, dtype=int), None, "one class only, 0: there are no labelled points"),
+        (np.full(150, "m"), "m", "one class only, 'm': there are no unlabelled points"),
+        (np.arange(150) % 3, None, "Only binary classification is supported.*holds 3 different values: 0, 1, 2"),
+        (np.arange(150) / 7, None, "Unknown label type: continuous"),
+        (y, 7, "pos_label is 7, but y holds 0 and 1"),
+        (y, "1", "pos_label is '1', but y holds 0 and 1"),
+        (np.where(y == 1, 1.0, np.nan), None, "NaN"),
+    ],
+)
+def test_labels_that_make_no_sense(labels: np.ndarray, pos_label: Any, words: str) -> None:
+    with pytest.raises(ValueError, match=words):
+        mlp.MomentClassifier(pos_label=pos_label).fit(X, labels)
+
+
+@pytest.mark.parametrize("value", [np.nan, np.inf])
+def test_points_must_be_finite(value: float) -> None:
+    broken = X.copy()
+    broken[3, 1] = value
+    with pytest.raises(ValueError, match=r"NaN|infinity"):
+        mlp.MomentClassifier().fit(broken, y)
+    with pytest.raises(ValueError, match=r"NaN|infinity"):
+        mlp.MomentClassifier().fit(X, y).predict(broken)
+
+
+@pytest.mark.parametrize(
+    ("weight", "words"),
+    [
+        (np.where(np.arange(150) == 7, -1.0, 1.0), "sample_weight must not be negative, but entry 7 is -1"),
+        (np.full(150, np.nan), "NaN"),
+        (np.ones(149), "150"),
+        (1.0 - y, "there are no labelled points"),
+        (1.0 * y, "there are no unlabelled points"),
+    ],
+)
+def test_weights_that_make_no_sense(weight: np.ndarray, words: str) -> None:
+    with pytest.raises(ValueError, match=words):
+        mlp.MomentClassifier().fit(X, y, sample_weight=weight)
+
+
+@pytest.mark.parametrize(
+    ("parameters", "words"),
+    [
+        ({"smoothing": 0.0}, "smoothing must be a number above 0 and up to 1, 'auto' or None, not 0.0"),
+        ({"smoothing": 1.5}, "smoothing must be"),
+        ({"smoothing": "some"}, "smoothing must be"),
+        ({"smoothing": True}, "smoothing must be"),
+        ({"smoothing": 0.1, "features": "linear"}, "smoothing is 0.1, but the features know of no neighbourhoods"),
+        ({"bagging": -1}, "bagging must be a whole number of at least 0, not -1"),
+        ({"bagging": 2.5}, "bagging must be"),
+        ({"bagging": True}, "bagging must be"),
+        ({"tolerance": -1.0}, "must be finite and not negative, but it is -1"),
+        ({"tolerance": np.nan}, "must be finite and not negative"),
+        ({"tolerance": "wide"}, "tolerance must be a Tolerance, or a number of standard errors, not 'wide'"),
+        ({"tolerance": True}, "tolerance must be"),
+        ({"features": "linaer"}, "'linaer' is not a registered kind of features; known: concat, kernel, linear"),
+        ({"features": mlp.Linear}, "expected one of the features"),
+        ({"constraints": [mlp.Known(negatives=np.flatnonzero(y)[:1])]}, "among the positives of one and the negatives"),
+        ({"constraints": [mlp.GroupShare("x7", low={"1": 0.5})]}, "GroupShare.groups names column 'x7'"),
+        ({"tol": -1.0}, "tol must be a number greater than 0"),
+        ({"time_limit": 0.0}, "time_limit must be a number greater than 0"),
+        ({"solve_params": {"start": None}}, "the estimator makes its own starts"),
+        ({"random_state": "seed", "bagging": 1}, "cannot be used to seed"),
+    ],
+)
+def test_parameters_that_make_no_sense(parameters: dict[str, Any], words: str) -> None:
+    with pytest.raises(ValueError, match=words):
+        mlp.MomentClassifier(**parameters).fit(X, y)
+
+
+def test_no_set_that_meets_the_constraints() -> None:
+    with pytest.raises(mlp.SolverError, match=r"no set of points meets the constraints.*conflict: .*share"):
+        mlp.MomentClassifier(constraints=[mlp.Share(0.95, 1.0)]).fit(X, y)
+
+
+def test_no_set_with_the_mean_of_the_labelled_points() -> None:
+    """The constraint leaves out every set that is near their mean: the linear program proves it, and so should fit say."""
+    group = np.arange(150) % 2
+    tilted = mlp.GroupShare("x2", low={"1": 0.9})  # of the labelled points seven in twenty are in group 1
+    with pytest.raises(mlp.SolverError, match="no set of points"):
+        mlp.MomentClassifier("linear", constraints=[tilted]).fit(np.column_stack([X, group]), y)
+
+
+def test_points_that_are_known_to_be_outside_stay_there() -> None:
+    inside = np.flatnonzero(truth & (y == 0))[:5]
+    for features in ("spectral", "linear"):
+        model = mlp.MomentClassifier(features, constraints=[mlp.Known(negatives=inside)]).fit(X, y)
+        assert model.membership_[inside].tolist() == [0.0] * 5
+        assert (model.transduction_[inside] == 0).all()
+
+
+@pytest.mark.parametrize("limit", [{"time_limit": 1e-9}, {"solve_params": {"iteration_limit": 1}}])
+def test_a_limit_is_told(limit: dict[str, Any]) -> None:
+    with pytest.warns(ConvergenceWarning, match="a limit was reached before the largest set was proved"):
+        model = mlp.MomentClassifier(**limit).fit(X, y)
+    assert model.solution_.status is mlp.Status.LIMIT
+    assert (model.transduction_[y == 1] == 1).all()
+
+
+@pytest.mark.parametrize("method", ["predict", "score_samples", "decision_function", "class_prior_interval", "save"])
+def test_before_it_is_fitted(method: str) -> None:
+    with pytest.raises(NotFittedError):
+        getattr(mlp.MomentClassifier(), method)(*([] if method == "class_prior_interval" else [X]))
+
+
+def test_probabilities_only_where_they_were_asked_for() -> None:
+    model = mlp.MomentClassifier().fit(X, y)
+    assert not hasattr(model, "predict_proba")
+    with pytest.raises(AttributeError, match="predict_proba"):
+        model.predict_proba(X)
+
+
+# Beside other parts of scikit-learn
+
+
+def test_in_a_pipeline() -> None:
+    stretched = X * [1.0, 1e4]
+    scaler = StandardScaler().fit(stretched)
+    model = make_pipeline(StandardScaler(), mlp.MomentClassifier(mlp.Spectral(6))).fit(stretched, y)
+    alone = mlp.MomentClassifier(mlp.Spectral(6)).fit(scaler.transform(stretched), y)
+    assert np.array_equal(model.predict(new), alone.predict(scaler.transform(new)))
+
+
+@pytest.mark.parametrize("name", ["linear", "quadratic", "kernel"])
+def test_a_map_by_its_name_is_the_map(name: str) -> None:
+    tolerance = mlp.Relative(0.5, standardised=True)
+    named = mlp.MomentClassifier(name, tolerance).fit(X, y)
+    given = mlp.MomentClassifier(mlp.FeatureMap.parse({"kind": name}), tolerance).fit(X, y)
+    assert np.array_equal(named.score_samples(new), given.score_samples(new))
+
+
+def test_a_number_is_a_tolerance_in_standard_errors() -> None:
+    number = mlp.MomentClassifier(tolerance=0.5).fit(X, y)
+    named = mlp.MomentClassifier(tolerance=mlp.StandardError(0.5)).fit(X, y)
+    assert number.solution_.objective == named.solution_.objective
+    assert number.solution_.objective < mlp.MomentClassifier(tolerance=0.8).fit(X, y).solution_.objective
+    default = mlp.MomentClassifier().fit(X, y)
+    assert default.solution_.objective == mlp.MomentClassifier(tolerance=0.8).fit(X, y).solution_.objective
+
+
+def test_a_clone_has_the_parameters_and_nothing_else() -> None:
+    model = mlp.MomentClassifier(mlp.Quadratic(), 0.5, [mlp.Share(0.0, 0.9)], bagging=2, random_state=3).fit(X, y)
+    twin = clone(model)
+    assert twin.get_params() == model.get_params()
+    assert not hasattr(twin, "solution_")
+    assert np.array_equal(twin.fit(X, y).membership_, model.membership_)
+
+
+@pytest.mark.parametrize("workers", ["sequential", "threading", pytest.param("loky", marks=pytest.mark.slow)])
+def test_a_grid_is_searched_without_counterexamples(workers: str) -> None:
+    folds = list(StratifiedKFold(3).split(X, y))
+    grid = GridSearchCV(
+        mlp.MomentClassifier("linear"), {"tolerance": [0.01, 0.8]}, scoring=make_scorer(mlp.lee_liu_score), cv=folds
+    )
+    with parallel_config(workers, n_jobs=2):
+        grid.fit(X, y)
+    by_hand = []
+    for tolerance in (0.01, 0.8):
+        model = mlp.MomentClassifier("linear", tolerance)
+        scores = [mlp.lee_liu_score(y[test], model.fit(X[train], y[train]).predict(X[test])) for train, test in folds]
+        by_hand.append(np.mean(scores))
+    assert np.allclose(grid.cv_results_["mean_test_score"], by_hand)
+    assert grid.best_params_ == {"tolerance": 0.8}
+
+
+def test_weights_are_routed() -> None:
+    weight = np.where(truth, 1.0, 3.0)
+    with sklearn.config_context(enable_metadata_routing=True):
+        model = make_pipeline(
+            StandardScaler().set_fit_request(sample_weight=False),
+            mlp.MomentClassifier("linear").set_fit_request(sample_weight=True),
+        ).fit(X, y, sample_weight=weight)
+    scaled = StandardScaler().fit_transform(X)
+    weighed = mlp.MomentClassifier("linear").fit(scaled, y, weight)
+    assert np.array_equal(model[-1].membership_, weighed.membership_)
+    assert not np.array_equal(model[-1].membership_, mlp.MomentClassifier("linear").fit(scaled, y).membership_)
+
+
+# Tables of all kinds
+
+
+def test_frames_keep_their_names() -> None:
+    frame = pd.DataFrame(X, columns=["height", "width"], index=np.arange(150)[::-1])
+    model = mlp.MomentClassifier().fit(frame, pd.Series(y, index=frame.index))
+    assert model.feature_names_in_.tolist() == ["height", "width"]
+    plain = mlp.MomentClassifier().fit(X, y)
+    assert np.array_equal(model.membership_, plain.membership_)
+    assert np.array_equal(model.predict(frame), plain.predict(X))
+    with pytest.raises(ValueError, match="feature names should match"):
+        model.predict(frame[["width", "height"]])
+
+
+def test_a_constraint_names_a_column() -> None:
+    group = np.arange(150) % 2
+    frame = pd.DataFrame(X, columns=["height", "width"]).assign(group=group)
+    bound = mlp.GroupShare("group", high={"1": 0.3})
+    bounded, free = (
+        mlp.MomentClassifier("linear", constraints=each).fit(frame, y).solution_.membership for each in ([bound], [])
+    )
+    assert bounded @ group / bounded.sum() == pytest.approx(0.3)
+    assert free @ group / free.sum() > 0.4
+
+
+def test_polars_frames() -> None:
+    polars = pytest.importorskip("polars")
+    model = mlp.MomentClassifier().fit(polars.DataFrame(X, schema=["height", "width"]), y)
+    assert np.array_equal(model.membership_, mlp.MomentClassifier().fit(X, y).membership_)
+
+
+def test_sparse_is_dense(parameters: dict[str, Any]) -> None:
+    points, others = (np.where(each > 0.3, each, 0.0) for each in (X, new))
+    dense, sparse = (mlp.MomentClassifier(**parameters).fit(each, y) for each in (points, sp.csr_array(points)))
+    assert np.allclose(dense.membership_, sparse.membership_, atol=1e-6)
+    assert np.allclose(dense.score_samples(others), sparse.score_samples(sp.csc_matrix(others)), atol=1e-6)
+    assert np.allclose(dense.score_samples(others), sparse.score_samples(others), atol=1e-6)
+
+
+@pytest.mark.parametrize("dtype", [np.float32, np.int64, np.uint8, bool])
+def test_other_numbers(dtype: type) -> None:
+    points = np.clip(X * 10 + 50, 0, 255).astype(dtype) if dtype is not bool else X > 1
+    model = mlp.MomentClassifier("linear").fit(points, y)
+    same = mlp.MomentClassifier("linear").fit(points.astype(np.float64), y)
+    assert np.array_equal(model.membership_, same.membership_)
+
+
+def test_the_unit_of_a_column_does_not_matter() -> None:
+    model = mlp.MomentClassifier().fit(X, y)
+    other = mlp.MomentClassifier().fit(X * [1e-6, 1e6], y)
+    assert np.allclose(model.membership_, other.membership_, atol=1e-6)
+    assert np.allclose(model.score_samples(new), other.score_samples(new * [1e-6, 1e6]), atol=1e-6)
+
+
+# Weights
+
+
+WEIGHED: dict[str, dict[str, Any]] = {
+    "default": {},
+    "linear": {"features": "linear"},
+    "quadratic": {"features": "quadratic"},
+    "kernel": {"features": mlp.Kernel(gamma=0.1), "tolerance": 1.5},
+    "share": {"features": "linear", "constraints": [mlp.Share(0.0, 0.35)]},
+}
+
+
+@pytest.mark.parametrize("kind", WEIGHED)
+def test_a_weight_is_so_many_rows_and_zero_is_none(kind: str) -> None:
+    weight = np.random.default_rng(2).integers(0, 4, size=150).astype(float)
+    repeated, present = np.repeat(np.arange(150), weight.astype(int)), weight > 0
+    weighed = mlp.MomentClassifier(**WEIGHED[kind]).fit(X, y, weight)
+    for other in (
+        mlp.MomentClassifier(**WEIGHED[kind]).fit(X[repeated], y[repeated]),
+        mlp.MomentClassifier(**WEIGHED[kind]).fit(X[present], y[present], weight[present]),
+    ):
+        assert weighed.solution_.objective == pytest.approx(other.solution_.objective, rel=1e-9)
+        assert np.allclose(weighed.score_samples(new), other.score_samples(new), atol=1e-7)
+    absent = (weight == 0) & (y == 0) & (np.abs(weighed.decision_function(X)) > 1e-6)
+    assert np.array_equal(weighed.transduction_[absent], weighed.predict(X)[absent])
+    unlabelled = weight * (y == 0)
+    assert weighed.class_prior_ == pytest.approx(unlabelled @ (weighed.membership_ > 0.5) / unlabelled.sum())
+
+
+# Copies
+
+
+@pytest.mark.parametrize("duplicate", [copy.deepcopy, lambda model: pickle.loads(pickle.dumps(model))])
+def test_copies_answer_alike(duplicate: Callable[[Any], Any]) -> None:
+    model = mlp.MomentClassifier(probability=True, bagging=2, random_state=0).fit(X, y)
+    twin = duplicate(model)
+    assert np.array_equal(twin.predict_proba(new), model.predict_proba(new))
+    assert np.array_equal(twin.transduction_, model.transduction_)
+    assert twin.solution_.certificate.holds()
+    one, other = (each.class_prior_interval(n_resamples=10) for each in (model, twin))
+    assert np.array_equal(one.resampled, other.resampled)
+
+
+# Few points, and many equal ones
+
+
+def test_a_tiny_pile() -> None:
+    model = mlp.MomentClassifier().fit([[0.0], [1.0], [9.0]], [1, 1, 0])
+    assert model.predict([[0.5]]).tolist() == [1]
+    with pytest.raises(ValueError, match="at least two labelled points"):
+        mlp.MomentClassifier("linear").fit([[0.0], [1.0], [9.0]], [1, 0, 0])
+
+
+def test_labelled_points_that_are_there_again() -> None:
+    """A copy of a labelled point is a point of which nothing is known, at the same place."""
+    known = np.flatnonzero(y)
+    model = mlp.MomentClassifier().fit(np.vstack([X, X[known]]), np.concatenate([y, np.zeros(known.size, dtype=int)]))
+    assert model.membership_[150:].tolist() == model.membership_[known].tolist()
+
+
+def test_columns_that_say_nothing() -> None:
+    model = mlp.MomentClassifier().fit(np.column_stack([X, np.full(150, 7.0)]), y)
+    assert np.allclose(model.membership_, mlp.MomentClassifier().fit(X, y).membership_, atol=1e-9)

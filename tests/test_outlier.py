@@ -1,0 +1,109 @@
+"""MomentOutlierDetector: the same search, for those who ask for outliers."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import pytest
+import scipy.sparse as sp
+from sklearn.exceptions import NotFittedError
+from sklearn.utils.estimator_checks import parametrize_with_checks
+
+import momentlp as mlp
+
+random = np.random.default_rng(0)
+inliers, outliers = random.normal(size=(150, 2)), random.uniform(5.0, 9.0, size=(10, 2)) * [1.0, -1.0]
+X = np.vstack([inliers, outliers])
+out = np.arange(160) >= 150
+
+
+@parametrize_with_checks([mlp.MomentOutlierDetector(), mlp.MomentOutlierDetector(contamination=0.1)])
+def test_the_checks_of_scikit_learn(estimator: Any, check: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("SCIPY_ARRAY_API", "1")  # or one of them is skipped
+    check(estimator)
+
+
+def test_outliers_are_found() -> None:
+    model = mlp.MomentOutlierDetector(contamination=10 / 160).fit(X)
+    assert np.array_equal(model.predict(X) == -1, out)
+    assert model.classifier_.solution_.certificate.holds()
+
+
+def test_known_inliers_say_what_an_inlier_is() -> None:
+    """The small cloud is what most points are not, but it is what the known ones are."""
+    small = np.flatnonzero(out)
+    model = mlp.MomentOutlierDetector().fit(X, known=small[:6])
+    assert (model.predict(outliers) == 1).all()
+    assert (model.predict(inliers) == -1).all()
+    mask = mlp.MomentOutlierDetector().fit(X, known=np.isin(np.arange(160), small[:6]))
+    assert np.array_equal(mask.score_samples(X), model.score_samples(X))
+
+
+def test_it_is_the_classifier_in_other_words() -> None:
+    known = np.arange(40)
+    detector = mlp.MomentOutlierDetector("auto", "quadratic", 0.5).fit(X, known=known)
+    classifier = mlp.MomentClassifier("quadratic", 0.5).fit(X, np.isin(np.arange(160), known).astype(int))
+    assert np.array_equal(detector.score_samples(X), classifier.score_samples(X))
+    assert np.array_equal(detector.predict(X), np.where(classifier.predict(X) == 1, 1, -1))
+    assert detector.offset_ == classifier.offset_
+
+
+@pytest.mark.parametrize("features", ["spectral", "linear", "quadratic"])
+@pytest.mark.parametrize("contamination", [0.02, 0.1, 0.5])
+def test_the_share_of_outliers_is_the_one_asked_for(features: str, contamination: float) -> None:
+    model = mlp.MomentOutlierDetector(contamination, features).fit(X)
+    assert np.mean(model.score_samples(X) < model.offset_) == pytest.approx(contamination, abs=1 / 160)
+
+
+@pytest.mark.parametrize("contamination", ["auto", 0.1])
+def test_the_ways_to_ask_agree(contamination: Any) -> None:
+    model = mlp.MomentOutlierDetector(contamination).fit(X)
+    assert np.array_equal(model.decision_function(X), model.score_samples(X) - model.offset_)
+    assert np.array_equal(model.predict(X), np.where(model.decision_function(X) >= 0, 1, -1))
+    assert np.array_equal(model.fit_predict(X), model.predict(X))
+
+
+@pytest.mark.parametrize("contamination", ["auto", 0.1])
+def test_a_weight_is_so_many_rows_and_zero_is_none(contamination: Any) -> None:
+    weight = np.random.default_rng(1).integers(0, 3, size=160)
+    weighed = mlp.MomentOutlierDetector(contamination).fit(X, sample_weight=weight)
+    repeated = mlp.MomentOutlierDetector(contamination).fit(np.repeat(X, weight, axis=0))
+    assert np.allclose(weighed.decision_function(X), repeated.decision_function(X), atol=1e-9)
+
+
+def test_frames_and_sparse_tables() -> None:
+    frame = pd.DataFrame(X, columns=["a", "b"])
+    plain = mlp.MomentOutlierDetector(0.1).fit(X)
+    model = mlp.MomentOutlierDetector(0.1).fit(frame)
+    assert model.feature_names_in_.tolist() == ["a", "b"]
+    assert np.array_equal(model.predict(frame), plain.predict(X))
+    sparse = mlp.MomentOutlierDetector(0.1).fit(sp.csr_array(X))
+    assert np.allclose(sparse.score_samples(sp.csr_array(X)), plain.score_samples(X), atol=1e-6)
+
+
+def test_a_constraint_names_a_column() -> None:
+    frame = pd.DataFrame(X, columns=["a", "b"]).assign(group=np.arange(160) % 2)
+    bound = mlp.GroupShare("group", high={"1": 0.9})
+    mlp.MomentOutlierDetector(constraints=[bound]).fit(frame)
+
+
+@pytest.mark.parametrize("contamination", [0, 0.0, 0.6, -0.1, 1, True, None, "much", np.nan])
+def test_contamination_that_makes_no_sense(contamination: Any) -> None:
+    with pytest.raises(mlp.OptionError, match=r"contamination must be a share above 0 and up to 0\.5, or 'auto'"):
+        mlp.MomentOutlierDetector(contamination).fit(X)
+
+
+@pytest.mark.parametrize(
+    ("known", "words"),
+    [([], "known selects no point"), ([160], "known holds index 160"), ([True, False], "known is a boolean mask of shape")],
+)
+def test_known_inliers_that_make_no_sense(known: list[Any], words: str) -> None:
+    with pytest.raises(mlp.DataError, match=words):
+        mlp.MomentOutlierDetector().fit(X, known=known)
+
+
+def test_before_it_is_fitted() -> None:
+    with pytest.raises(NotFittedError):
+        mlp.MomentOutlierDetector().predict(X)
