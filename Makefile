@@ -5,16 +5,18 @@ BIN := $(VENV)/bin
 READY := $(VENV)/.ready
 BENCH := $(VENV)/.bench
 SCRATCH ?= /tmp/momentlp-bench
+ESTIMATORS := $(patsubst %,tests/test_%.py,class_prior estimator graph model_files outlier prepared selection)
 CLASSES ?= classes.csv
 PRIOR ?= prior.csv
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test lint types bench bench-cost bench-targets bench-peers bench-growth bench-classes test-slow verify mutation clean
+.PHONY: help demo test lint types bench bench-cost bench-targets bench-peers bench-growth bench-classes test-slow test-oldest verify mutation clean
 
 help:
 	@echo "make demo        find one digit among 1797 from 30 known ones, and draw it"
 	@echo "make test        ruff, mypy, tests and doctests"
 	@echo "make test-slow   the long tests that 'make test' leaves out"
+	@echo "make test-oldest the estimators, with the checks of scikit-learn, on the oldest versions that are supported"
 	@echo "make verify      every property with 10,000 examples, the corpus of hard problems, fuzzing: under an hour on 2 cores"
 	@echo "make mutation    break the package in more than thirty ways and see that the tests notice each"
 	@echo "make bench       momentlp beside its peers: targets, tables, growth; about two hours on 2 idle cores, 4 GB in SCRATCH"
@@ -44,6 +46,11 @@ test: lint types
 
 test-slow: $(READY)
 	$(BIN)/python -m pytest -m slow
+
+test-oldest:
+	$(PYTHON) -m venv $(VENV)-oldest
+	$(VENV)-oldest/bin/python -m pip install --quiet --disable-pip-version-check --constraint tests/oldest.txt polars --editable '.[testing,glpk,parquet]'
+	$(VENV)-oldest/bin/python -m pytest $(ESTIMATORS)
 
 verify: $(READY)
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check --editable '.[fuzz]'
@@ -80,5 +87,5 @@ bench-classes: $(BENCH)
 		$(BIN)/python benchmarks/classes/defaults.py --docs docs/benchmarks; fi
 
 clean:
-	rm -rf $(VENV) .mypy_cache .pytest_cache .ruff_cache .hypothesis
+	rm -rf $(VENV) $(VENV)-oldest .mypy_cache .pytest_cache .ruff_cache .hypothesis
 	find . -name __pycache__ -prune -exec rm -rf {} +
