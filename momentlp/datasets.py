@@ -12,10 +12,11 @@ from numpy.typing import NDArray
 from momentlp.arrays import FloatArray
 from momentlp.errors import DataError
 
-__all__ = ["load_usps", "usps_split"]
+__all__ = ["class_split", "load_usps", "usps_split"]
 
 USPS_FILES = ("zip.train.gz", "zip.test.gz")
 USPS_VARIABLE = "MOMENTLP_USPS"
+APART = 3100  # images from which the paper draws its samples; the other 6198 are to be sorted
 
 
 def load_usps(folder: str | Path | None = None) -> tuple[FloatArray, NDArray[np.int64]]:
@@ -65,9 +66,27 @@ def usps_split(
     truth : array of bool, shape (6198,)
         Which of them are the digit.
     sample : array, shape (n_known, 256)
+
+    Raises
+    ------
+    DataError
+        If there are fewer than ``n_known`` of the digit among the 3100.
     """
+    return class_split(X, labels, n_known, APART, random_state, digit)
+
+
+def class_split(
+    X: FloatArray, labels: NDArray[np.int64], n_known: int, n_apart: int, random_state: int = 0, digit: int = 0
+) -> tuple[FloatArray, NDArray[np.bool_], FloatArray]:
+    """Set ``n_apart`` random points apart and draw the labelled sample from them. See :func:`usps_split`."""
     random = np.random.default_rng(random_state)
     order = random.permutation(len(X))
-    rest, unlabelled = order[:3100], order[3100:]
-    known = random.choice(rest[labels[rest] == digit], n_known, replace=False)
+    rest, unlabelled = order[:n_apart], order[n_apart:]
+    members = rest[labels[rest] == digit]
+    if n_known > members.size:
+        raise DataError(
+            f"n_known is {n_known}, but of the {n_apart} points set apart under random_state={random_state} only "
+            f"{members.size} are of class {digit}: ask for fewer."
+        )
+    known = random.choice(members, n_known, replace=False)
     return X[unlabelled], labels[unlabelled] == digit, X[known]

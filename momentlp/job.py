@@ -19,7 +19,7 @@ from momentlp.solution import Solution
 from momentlp.solve import solve
 from momentlp.worker import Line, die_with_parent, flush, leave, moved_aside, portable, receive, words
 
-__all__ = ["PROBLEM", "Job", "main"]
+__all__ = ["PROBLEM", "Call", "Job", "main"]
 
 PROBLEM = "problem"  # what a worker calls the problem that it was given
 
@@ -68,6 +68,19 @@ class Job:
             raise DataError(f"{whose} {type(problem).__name__} where a Problem belongs: compile one with Spec.compile.")
         solution = solve(problem, self.backend, **self.settings)
         return solution if self.keep is None else self.keep(solution)
+
+
+class Call(Job):
+    """A job that calls every item, a function without arguments, for work that is more than one solve.
+
+    Examples
+    --------
+    >>> Call("auto", {}, None).done(lambda: 7)
+    (True, 7)
+    """
+
+    def _do(self, item: Any) -> Any:
+        return item()
 
 
 def main() -> NoReturn:
