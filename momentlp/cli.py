@@ -1,4 +1,4 @@
-"""The command line: ``momentlp demo | solve | compare | backends``.
+"""The command line: ``momentlp demo | solve | compare | backends | reproduce``.
 
 Results go to standard output, everything else (progress, errors) to standard error. With ``--json`` standard output holds
 one JSON document and nothing else. The exit code says what happened:
@@ -14,6 +14,7 @@ code  meaning
 5     INFEASIBLE: the constraints contradict each other
 6     FAILED: the solver gave nothing that could be proved; for ``compare``, backends disagree
 7     the backend is unknown or cannot be used here
+130   ``reproduce`` was interrupted; the same command goes on
 ====  =====================================================================
 """
 

@@ -3,11 +3,9 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator
-from contextlib import contextmanager
 from dataclasses import asdict
 from pathlib import Path
-from typing import Annotated, Any, NoReturn
+from typing import Annotated, Any
 
 import typer
 from rich.markup import escape
@@ -15,6 +13,8 @@ from rich.table import Table as RichTable
 
 import momentlp as mlp
 from momentlp.compare import CERTIFIED
+from momentlp.exits import DISAGREE, EXIT_CODES, NO_BACKEND, errors
+from momentlp.reproduce import app as reproduce
 from momentlp.screens import (
     document,
     err,
@@ -30,14 +30,6 @@ from momentlp.tables import Table, read_numbers, read_points
 
 __all__ = ["app"]
 
-EXIT_CODES = {
-    mlp.Status.OPTIMAL: 0,
-    mlp.Status.EMPTY: 3,
-    mlp.Status.LIMIT: 4,
-    mlp.Status.INFEASIBLE: 5,
-    mlp.Status.FAILED: 6,
-}
-USAGE, DISAGREE, NO_BACKEND = 2, 6, 7
 SPECS = (".json", ".yaml", ".yml")
 AGREEMENT = 1e-6  # certified objectives further apart than this, relatively, disagree
 
@@ -49,6 +41,7 @@ app = typer.Typer(
     pretty_exceptions_enable=False,
     context_settings={"help_option_names": ["-h", "--help"]},
 )
+app.add_typer(reproduce, name="reproduce")
 
 Json = Annotated[bool, typer.Option("--json", help="Write one JSON document to standard output.")]
 Source = Annotated[Path, typer.Argument(help="A saved problem (.npz), or a spec (.json, .yaml) to be compiled with DATA.")]
@@ -102,7 +95,7 @@ def solve(
     as_json: Json = False,
 ) -> None:
     """Solve a problem and print what was found and the proof of it."""
-    with _errors(as_json):
+    with errors(as_json):
         problem = _problem(source, data, labelled_column, labelled, sample, mean)
         limits: dict[str, Any] = {"time_limit": time_limit, "iteration_limit": iteration_limit, "threads": threads}
         if verbose and "log" in _capabilities(backend):
@@ -137,7 +130,7 @@ def compare(
     as_json: Json = False,
 ) -> None:
     """Solve one problem with several backends and set their answers side by side."""
-    with _errors(as_json):
+    with errors(as_json):
         problem = _problem(source, data, labelled_column, labelled, sample, mean)
         with progress("comparing") as tell:
             rows = mlp.compare(problem, backend or None, repeat=repeat, on_start=tell, time_limit=time_limit)
@@ -163,7 +156,7 @@ def demo(
     """Find one digit among scikit-learn's 1797 from a few labelled ones, through every backend, and draw it."""
     from momentlp.demo import check_picture, draw, run_demo
 
-    with _errors(as_json):
+    with errors(as_json):
         check_picture(picture)
         with progress("solving with") as tell:
             result = run_demo(digit, labelled, seed, on_start=tell)
@@ -211,23 +204,3 @@ def _problem(
 def _capabilities(backend: str) -> tuple[str, ...]:
     name = "highs" if backend == "auto" else backend
     return next((info.capabilities for info in mlp.backends() if info.name == name), ())
-
-
-@contextmanager
-def _errors(as_json: bool) -> Iterator[None]:
-    """Turn the errors of momentlp into a message and an exit code."""
-    try:
-        yield
-    except (mlp.BackendNotFoundError, mlp.BackendUnavailableError) as error:
-        _fail(error, NO_BACKEND, as_json)
-    except mlp.SolverError as error:
-        _fail(error, EXIT_CODES[mlp.Status.FAILED], as_json)
-    except (mlp.MomentLPError, OSError) as error:
-        _fail(error, USAGE, as_json)
-
-
-def _fail(error: Exception, code: int, as_json: bool) -> NoReturn:
-    if as_json:
-        print_json({"error": type(error).__name__, "message": str(error)})
-    err.print(f"[bold red]{type(error).__name__}[/]: {escape(str(error))}")
-    raise typer.Exit(code)

@@ -1,0 +1,33 @@
+"""All experiments, in the order in which ``momentlp reproduce all`` runs them. Each is loaded when it is asked for."""
+
+from __future__ import annotations
+
+from importlib import import_module
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from momentlp.experiments.runner import Experiment
+
+__all__ = ["EXPERIMENTS", "experiment"]
+
+EXPERIMENTS = {
+    "figure1": ("figure1", "FIGURE1", "Three synthetic classes, drawn like the paper's first figure."),
+    "usps-mean": ("usps_mean", "USPS_MEAN", "Errors of a linear SVM, and the set found by the true mean."),
+    "usps-curves": ("curves", "USPS_CURVES", "Precision and recall by the number of labels, the paper's second figure."),
+    "ocsvm": ("ocsvm", "OCSVM", "The one-class SVM that the paper compares with."),
+    "epsilon": ("sweep", "EPSILON", "Which epsilon gives the paper's curves."),
+    "selection": ("sweep", "SELECTION", "Which epsilon is picked without negatives."),
+    "inside": ("sweep", "INSIDE", "What changes if the labelled images are part of X."),
+    "kernels": ("kernels", "KERNELS", "Which kernel finds the paper's third synthetic class."),
+    "beyond": ("beyond", "BEYOND", "The same curves with far fewer labels."),
+    "digits": ("beyond", "ALL_DIGITS", "All ten digits, not only zero."),
+    "ideas": ("ideas", "IDEAS", "Which ideas for small samples help."),
+}
+"""By name: module, variable, and what it shows."""
+
+
+def experiment(name: str) -> Experiment:
+    """Return an experiment by its name."""
+    module, variable, _ = EXPERIMENTS[name]
+    found: Experiment = getattr(import_module(f"momentlp.experiments.{module}"), variable)
+    return found
