@@ -36,7 +36,7 @@ __all__ = ["ALL_DIGITS", "BEYOND", "on_the_graph"]
 
 COMPONENTS, WIDTH_SPECTRAL = 8, 0.3
 FREE = 1e3  # standard errors: a moment that is held this loosely asks for nothing
-SIZES = (25, 50, 75, 100, 150, 200, 250, 300, 400, 500)
+SIZES = (25, 50, 75, 100, 200, 300, 400, 500)
 PAPER, SPECTRAL, DEFAULT = "paper", "Spectral", "default"
 TITLES = {
     PAPER: "the paper: mean of the pixels",

@@ -43,8 +43,10 @@ def measure(
     for size in sizes:
         unlabelled, truth, sample = split(X, labels, size, n_apart, number)
         about = {"split": number, "labels": size, "drawn": len(sample), "zeros": int(truth.sum())}
+        solution = None
         for reading, factor in WIDER.items():
-            solution = solve(Spec(tolerance=Absolute(factor * eps)).compile(unlabelled, sample=sample))
+            problem = Spec(tolerance=Absolute(factor * eps)).compile(unlabelled, sample=sample)
+            solution = solve(problem, start=solution)
             proof = {"objective": solution.objective, "gap": solution.certificate.gap, "status": solution.status.value}
             records.append({"reading": reading, **about, **quality(read(solution, reading), truth), **proof})
     return records

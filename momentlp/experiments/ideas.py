@@ -31,12 +31,12 @@ from momentlp.tolerances import Absolute, Relative, StandardError, Tolerance
 
 __all__ = ["IDEAS"]
 
-SIZES = (25, 50, 100)
+SIZES = (25, 100)
 SPLITS = 10
 Z = 1.1  # standard errors, where rows have them
 FOLDS = 5
 LEAST_RECALL = 0.5
-BAGS = 20
+BAGS = 10
 Found = NDArray[np.bool_]
 Idea = Callable[["Given"], Found]
 
