@@ -85,8 +85,14 @@ def test_frames_and_sparse_tables() -> None:
 
 def test_a_constraint_names_a_column() -> None:
     frame = pd.DataFrame(X, columns=["a", "b"]).assign(group=np.arange(160) % 2)
-    bound = mlp.GroupShare("group", high={"1": 0.9})
-    mlp.MomentOutlierDetector(constraints=[bound]).fit(frame)
+    bound = mlp.GroupShare("group", high={"1": 0.4})
+    bounded, free = (
+        mlp.MomentOutlierDetector("auto", "linear", 3.0, each).fit(frame).classifier_.solution_.membership
+        for each in ([bound], [])
+    )
+    group = frame["group"].to_numpy()
+    assert bounded @ group / bounded.sum() == pytest.approx(0.4)
+    assert free @ group / free.sum() > 0.45
 
 
 @pytest.mark.parametrize("contamination", [0, 0.0, 0.6, -0.1, 1, True, None, "much", np.nan])
