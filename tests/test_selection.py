@@ -39,15 +39,35 @@ def test_the_score_is_recall_squared_over_the_share_found(member: Any, other: An
     labelled, found = random.random(200) < 0.2, random.random(200) < 0.4
     recall, share = found[labelled].mean(), found.mean()
     names = np.array([other, member])
-    assert mlp.lee_liu_score(names[labelled * 1], names[found * 1]) == pytest.approx(recall**2 / share)
+    score = mlp.lee_liu_score(names[labelled * 1], names[found * 1], pos_label=member)
+    assert score == pytest.approx(recall**2 / share)
+    if not isinstance(member, str):
+        assert mlp.lee_liu_score(names[labelled * 1], names[found * 1]) == score
     least = mlp.lee_liu_score(names[1 - labelled], names[1 - found], pos_label=other)
     assert least == pytest.approx(recall**2 / share)
 
 
 def test_the_score_of_nothing_and_of_no_labels() -> None:
     assert mlp.lee_liu_score([1, 0, 0], [0, 0, 0]) == 0.0
-    with pytest.raises(mlp.DataError, match="y_true holds no 1: recall needs labelled members"):
-        mlp.lee_liu_score([0, 0, 0], [1, 1, 0], pos_label=1)
+    assert mlp.lee_liu_score([1, 1], [1, 1]) == 1.0
+
+
+@pytest.mark.parametrize(
+    ("y_true", "y_pred", "words"),
+    [
+        ([0, 0, 0, 0], [0, 1, 0, 0], "y_true holds no 1: recall needs labelled members.*stratified splitter"),
+        ([0, 0], [0, 0], "y_true holds no 1"),
+        ([-1, -1], [-1, -1], "y_true holds no 1"),
+        ([False, False], [False, True], "y_true holds no True"),
+        ([0, 1, 1], [0, 2, 1], "y_true and y_pred hold 3 different values, 0, 1, 2: there must be two"),
+        (["a", "b"], ["a", "a"], "say by pos_label which value stands for members"),
+        ([], [], "y_true is empty"),
+        ([0, 1, 1], [0, 1], "inconsistent numbers of samples"),
+    ],
+)
+def test_labels_that_cannot_be_scored(y_true: list[Any], y_pred: list[Any], words: str) -> None:
+    with pytest.raises(ValueError, match=words):
+        mlp.lee_liu_score(y_true, y_pred)
 
 
 def test_it_is_precision_times_recall_over_the_prior() -> None:

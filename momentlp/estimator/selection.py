@@ -14,9 +14,10 @@ from contextlib import suppress
 from typing import Any, Self
 
 import numpy as np
+from numpy.typing import NDArray
 from sklearn.exceptions import FitFailedWarning
 from sklearn.model_selection import check_cv
-from sklearn.utils import check_random_state
+from sklearn.utils import check_consistent_length, check_random_state, column_or_1d
 
 from momentlp.arrays import FloatArray, IndexArray
 from momentlp.bar import progress as shown
@@ -61,20 +62,45 @@ def lee_liu_score(y_true: Any, y_pred: Any, *, pos_label: Any = None) -> float:
     y_true, y_pred : array, shape (n,)
         ``y_true`` marks the labelled members and leaves all others unlabelled.
     pos_label : scalar, optional
-        Default: the larger value in ``y_true``.
+        The value of members. Default: the larger of the two numbers in ``y_true`` and ``y_pred`` together; words have none
+        that is larger in any useful sense.
+
+    Raises
+    ------
+    DataError
+        If ``y_true`` holds no member, or it cannot be told which value stands for members.
 
     Examples
     --------
     >>> lee_liu_score([1, 1, 0, 0, 0, 0], [1, 1, 1, 0, 0, 0])
     2.0
     """
-    truth, found = np.asarray(y_true), np.asarray(y_pred)
-    positive = np.unique(truth)[-1] if pos_label is None else pos_label
+    truth, found = (column_or_1d(values) for values in (y_true, y_pred))
+    check_consistent_length(truth, found)
+    if not truth.size:
+        raise DataError("y_true is empty: there is nothing to score.")
+    positive = _member(truth, found) if pos_label is None else pos_label
     members = truth == positive
     if not members.any():
-        raise DataError(f"y_true holds no {positive!r}: recall needs labelled members.")
+        raise DataError(
+            f"y_true holds no {positive!r}: recall needs labelled members. In cross-validation use a stratified splitter, "
+            "such as StratifiedKFold, so that every test set has some."
+        )
     inside = found == positive
     return float(_lee_liu(np.array(inside[members].mean()), np.array(inside.mean())))
+
+
+def _member(truth: NDArray[Any], found: NDArray[Any]) -> Any:
+    """Return the value of members among numbers: the larger one, wherever it stands. A lone value of 0 or -1 is no member."""
+    if not all(values.dtype.kind in "biuf" for values in (truth, found)):
+        raise DataError("y_true and y_pred hold no numbers: say by pos_label which value stands for members.")
+    values = np.union1d(truth, found).tolist()
+    if len(values) > 2:
+        raise DataError(
+            f"y_true and y_pred hold {len(values)} different values, {', '.join(map(str, values[:5]))}: there must be two, "
+            "one for members and one for all others."
+        )
+    return values[-1] if len(values) > 1 or values[0] > 0 else 1
 
 
 class MomentClassifierCV(MomentClassifier):
