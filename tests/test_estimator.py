@@ -184,6 +184,9 @@ def test_weights_that_make_no_sense(weight: np.ndarray, words: str) -> None:
         ({"tol": -1.0}, "tol must be a number greater than 0"),
         ({"time_limit": 0.0}, "time_limit must be a number greater than 0"),
         ({"solve_params": {"start": None}}, "the estimator makes its own starts"),
+        ({"solve_params": {"tol": 1e-3}}, "solve_params holds 'tol': use the parameter tol=0.001 of the estimator"),
+        ({"solve_params": {"time_limit": 9}}, "solve_params holds 'time_limit': use the parameter time_limit=9"),
+        ({"solve_params": {"backend": "glpk"}}, "solve_params holds 'backend': use the parameter backend='glpk'"),
         ({"random_state": "seed", "bagging": 1}, "cannot be used to seed"),
     ],
 )

@@ -84,7 +84,7 @@ class MomentClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]  #
     time_limit : float, optional
         Seconds for one linear program.
     solve_params : mapping, optional
-        What else :func:`momentlp.solve` takes.
+        What else :func:`momentlp.solve` takes, but for what has a parameter here.
     random_state : int, RandomState or None
         For bagging and :meth:`class_prior_interval`.
 
@@ -287,9 +287,7 @@ class MomentClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]  #
         constraints = tuple(settings["constraints"])
         Spec(constraints=(*constraints, Known(positives=known)))  # an error if a labelled point is known to be outside
         spec = Spec(features=features, tolerance=tolerance, constraints=constraints)
-        options = {"tol": self.tol, "time_limit": self.time_limit, **dict(self.solve_params or {})}
-        if "start" in options:
-            raise OptionError("solve_params holds start, but the estimator makes its own starts: leave it out.")
+        options = {"tol": self.tol, "time_limit": self.time_limit, **_solve_params(self.solve_params)}
         prepared = spec.prepare(points, sample_weight=weight).remembering(known)
         return Search(prepared, known, _smoothing(self.smoothing), self.backend, options)
 
@@ -354,6 +352,17 @@ def _smoothing(value: Any) -> float | str | None:
     if isinstance(value, bool) or not isinstance(value, numbers.Real) or not 0 < float(value) <= 1:
         raise OptionError(f"smoothing must be a number above 0 and up to 1, 'auto' or None, not {value!r}.")
     return float(value)
+
+
+def _solve_params(given: Mapping[str, Any] | None) -> dict[str, Any]:
+    """Refuse what is said elsewhere: two places for one thing would contradict each other, and a saved model knows one."""
+    params = dict(given or {})
+    for name in ("tol", "time_limit", "backend"):
+        if name in params:
+            raise OptionError(f"solve_params holds {name!r}: use the parameter {name}={params[name]!r} of the estimator.")
+    if "start" in params:
+        raise OptionError("solve_params holds 'start', but the estimator makes its own starts: leave it out.")
+    return params
 
 
 def _whole(name: str, value: Any) -> int:
