@@ -229,6 +229,8 @@ def test_progress_is_told() -> None:
         ({"cv": "five"}, r"Expected `?cv`? as an integer"),
         ({"cv": [(known[5:], known[:5])]}, r"cv gives 1 test set\(s\) with labelled points: at least 2 are needed"),
         ({"cv": [(known, np.flatnonzero(y == 0))] * 3}, r"cv gives 0 test set\(s\) with labelled points"),
+        ({"cv": [(known[5:], known[:5]), (known[:1], known[1:])]}, "cv holds out all but 1 of the 20 labelled points"),
+        ({"cv": [(known[5:], known[:5]), (known[:0], known)]}, "cv holds out all but 0 of the 20 labelled points"),
         ({"features": []}, "features is empty"),
         ({"features": ["linear", "linaer"]}, "'linaer' is not a registered kind of features"),
         ({"tolerance": -1.0}, "must be finite and not negative"),
@@ -244,3 +246,7 @@ def test_too_few_labels_to_hold_some_out() -> None:
     few[known[:2]] = 1
     with pytest.raises(mlp.DataError, match="selection needs at least 3 labelled points to hold some out, but there are 2"):
         mlp.MomentClassifierCV(**QUICK).fit(X, few)
+    few[known[2]] = 1
+    with pytest.raises(mlp.OptionError, match="all but 1 of the 3 labelled points in some fold: at least 2 must be left"):
+        mlp.MomentClassifierCV(**QUICK, cv=2).fit(X, few)
+    assert mlp.MomentClassifierCV(**QUICK, cv=3).fit(X, few).solution_.certificate.holds()

@@ -33,6 +33,7 @@ from momentlp.tolerances import StandardError, Tolerance
 __all__ = ["CRITERIA", "MomentClassifierCV", "lee_liu_score"]
 
 LEAST_RECALL = 0.5  # below this the criterion rewards tiny sets by chance
+LEAST_LEFT = 2  # labelled points in a fold: one alone has no spread to go by
 TOLERANCES = (1.6, 1.2, 0.9, 0.7, 0.5, 0.3)
 
 Criterion = Callable[[FloatArray, FloatArray], FloatArray]
@@ -229,12 +230,19 @@ class MomentClassifierCV(MomentClassifier):
             if int(self.cv) < 2:
                 raise OptionError(f"cv must be at least 2 folds, not {self.cv}.")
             random = np.random.default_rng(check_random_state(self.random_state).randint(2**31))
-            return folds_of(known.size, min(int(self.cv), known.size), random)
-        splits = check_cv(self.cv, labels.labelled, classifier=True).split(points, labels.labelled)
-        folds = [np.flatnonzero(np.isin(known, test)) for _, test in splits]
-        folds = [fold for fold in folds if 0 < fold.size < known.size]
+            folds = folds_of(known.size, min(int(self.cv), known.size), random)
+        else:
+            splits = check_cv(self.cv, labels.labelled, classifier=True).split(points, labels.labelled)
+            folds = [np.flatnonzero(np.isin(known, test)) for _, test in splits]
+            folds = [fold for fold in folds if fold.size]
         if len(folds) < 2:
             raise OptionError(f"cv gives {len(folds)} test set(s) with labelled points: at least 2 are needed.")
+        left = known.size - max(fold.size for fold in folds)
+        if left < LEAST_LEFT:
+            raise OptionError(
+                f"cv holds out all but {left} of the {known.size} labelled points in some fold: at least {LEAST_LEFT} must be "
+                "left to see how much they differ. Use more folds, stratified ones, or label more points."
+            )
         return folds
 
     def _candidates(self, points: Any, weight: FloatArray | None) -> list[Any]:
