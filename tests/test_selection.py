@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 import pytest
 from clouds import clouds
+from sklearn.exceptions import FitFailedWarning
 from sklearn.model_selection import KFold, StratifiedKFold
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
@@ -199,6 +200,35 @@ def test_features_that_cannot_hold_the_class_are_not_chosen() -> None:
 def test_the_difference_of_recall_and_share() -> None:
     table = mlp.MomentClassifierCV(**QUICK, criterion="difference", random_state=0).fit(X, y).cv_results_
     assert np.allclose(table["mean_test_score"], table["mean_recall"] - table["mean_share"])
+
+
+# Folds without an answer
+
+
+@pytest.mark.parametrize("criterion", ["lee-liu", "difference", lambda recall, share: np.ones(recall.shape)])
+def test_what_has_no_answer_in_some_fold_has_no_score(criterion: Any) -> None:
+    large = mlp.Share(0.35, 1.0)  # more than the products allow
+    model = mlp.MomentClassifierCV(**QUICK, criterion=criterion, constraints=[large], random_state=0)
+    with pytest.warns(FitFailedWarning, match="3 of 6 candidates have no answer in some fold and are left out"):
+        model.fit(X, y)
+    table = model.cv_results_
+    for column in ("mean_test_score", "standard_error", "mean_recall"):
+        assert np.isnan(table[column]).tolist() == [True] * 3 + [False] * 3
+    splits = np.array([table[f"split{fold}_test_score"] for fold in range(5)])
+    assert np.isnan(splits[:, :3]).any(axis=0).all()
+    assert np.isfinite(splits[:, 3:]).all()
+    assert model.best_params_["features"] == "linear"
+    assert sorted(table["rank_test_score"][:3]) == [4, 5, 6]
+
+
+def test_no_candidate_has_an_answer_in_every_fold() -> None:
+    with pytest.raises(mlp.SolverError, match="no candidate has an answer in every fold: loosen the constraints"):
+        mlp.MomentClassifierCV(**QUICK, constraints=[mlp.Share(0.6, 1.0)]).fit(X, y)
+
+
+def test_a_criterion_that_is_no_number() -> None:
+    with pytest.raises(mlp.OptionError, match="criterion gives no candidate a finite score"):
+        mlp.MomentClassifierCV(**QUICK, criterion=lambda recall, share: np.full(recall.shape, np.nan)).fit(X, y)
 
 
 # How the folds are given

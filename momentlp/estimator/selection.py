@@ -30,7 +30,7 @@ from momentlp.estimator.search import Search
 from momentlp.features import FeatureMap
 from momentlp.tolerances import StandardError, Tolerance
 
-__all__ = ["CRITERIA", "MomentClassifierCV", "lee_liu_score"]
+__all__ = ["CRITERIA", "MomentClassifierCV", "lee_liu_score", "may_be_chosen"]
 
 LEAST_RECALL = 0.5  # below this the criterion rewards tiny sets by chance
 LEAST_LEFT = 2  # labelled points in a fold: one alone has no spread to go by
@@ -141,7 +141,7 @@ class MomentClassifierCV(MomentClassifier):
     cv_results_ : dict of arrays
         One entry for everything tried: ``param_features``, ``param_tolerance``, ``n_moments``, ``mean_recall``,
         ``mean_share``, ``mean_test_score`` (the criterion of these two), its ``standard_error``, ``rank_test_score`` and the
-        score of every split.
+        score of every split. Those of a candidate that has no answer in some fold are NaN.
     one_standard_error_ : float
         The score from which a simpler choice is taken.
 
@@ -264,19 +264,22 @@ class MomentClassifierCV(MomentClassifier):
         searches: list[Search],
     ) -> None:
         n_folds = recall.shape[2]
-        scores = np.asarray(criterion(recall, share), dtype=np.float64).reshape(-1, n_folds)
-        mean, error = _jackknife(recall, share, criterion)
-        found = recall.mean(axis=2).ravel()
-        allowed = np.isfinite(mean)
-        if not allowed.any():
+        answered = np.isfinite(recall).all(axis=2).ravel()
+        if not answered.any():
             raise SolverError("no candidate has an answer in every fold: loosen the constraints, or try another backend.")
-        if not allowed.all():
+        if not answered.all():
             warnings.warn(
-                f"{np.count_nonzero(~allowed)} of {allowed.size} candidates have no answer in some fold and are left out.",
+                f"{np.count_nonzero(~answered)} of {answered.size} candidates have no answer in some fold and are left out.",
                 FitFailedWarning,
                 stacklevel=3,
             )
-        allowed &= found >= min(LEAST_RECALL, found[allowed].max())
+        # a criterion may make a number of what is none: what has no answer has no score
+        scores = np.where(np.isfinite(recall), criterion(recall, share), np.nan).reshape(-1, n_folds)
+        mean, error = (np.where(answered, values, np.nan) for values in _jackknife(recall, share, criterion))
+        found = recall.mean(axis=2).ravel()
+        allowed = may_be_chosen(found, mean)
+        if not allowed.any():
+            raise OptionError("criterion gives no candidate a finite score: it must return numbers, one for each recall.")
         best = int(np.argmax(np.where(allowed, mean, -np.inf)))
         moments = np.repeat(
             [sum(len(part.fitted.names) for part in search.prepared.parts) for search in searches], widths.size
@@ -300,6 +303,13 @@ class MomentClassifierCV(MomentClassifier):
             "standard_error": error,
             "rank_test_score": (-mean).argsort(kind="stable").argsort(kind="stable").astype(np.int32) + 1,  # NaN comes last
         } | {f"split{number}_test_score": scores[:, number].copy() for number in range(n_folds)}
+
+
+def may_be_chosen(recall: FloatArray, score: FloatArray) -> NDArray[np.bool_]:
+    """Return which candidates have an answer in every fold, and find half of what is held out or, if none does, the most."""
+    scored = np.isfinite(recall) & np.isfinite(score)
+    most = recall[scored].max(initial=0.0)
+    return np.asarray(scored & (recall >= min(LEAST_RECALL, most)))
 
 
 def _jackknife(recall: FloatArray, share: FloatArray, criterion: Criterion) -> tuple[FloatArray, FloatArray]:
