@@ -216,6 +216,28 @@ def test_points_that_are_known_to_be_outside_stay_there() -> None:
         assert (model.transduction_[inside] == 0).all()
 
 
+@pytest.mark.parametrize("features", ["spectral", "linear"])
+def test_points_of_no_weight_that_are_known_to_be_outside_stay_there(features: str) -> None:
+    inside = np.flatnonzero(truth & (y == 0))[:6]
+    weight = np.ones(150)
+    weight[inside[:3]] = 0.0
+    model = mlp.MomentClassifier(features, constraints=[mlp.Known(negatives=inside)], bagging=2).fit(X, y, weight)
+    assert model.membership_[inside].tolist() == [0.0] * 6
+    assert (model.transduction_[inside] == 0).all()
+
+
+def test_the_order_of_equal_rows_does_not_matter() -> None:
+    """One of two copies is known to be outside, of the other nothing is known: whichever comes first."""
+    inside = np.flatnonzero(truth & (y == 0))[:10]
+    points, labels = np.vstack([X, X[inside]]), np.concatenate([y, np.zeros(10, dtype=int)])
+    first, last = (
+        mlp.MomentClassifier(constraints=[mlp.Known(negatives=out)]).fit(points, labels)
+        for out in (inside, np.arange(150, 160))
+    )
+    assert np.allclose(first.score_samples(new), last.score_samples(new), atol=1e-9)
+    assert np.allclose(first.score_samples(X), last.score_samples(X), atol=1e-9)
+
+
 @pytest.mark.parametrize("limit", [{"time_limit": 1e-9}, {"solve_params": {"iteration_limit": 1}}])
 def test_a_limit_is_told(limit: dict[str, Any]) -> None:
     with pytest.warns(ConvergenceWarning, match="a limit was reached before the largest set was proved"):

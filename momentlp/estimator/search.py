@@ -12,6 +12,7 @@ import numpy as np
 from momentlp.arrays import FloatArray, IndexArray, Matrix
 from momentlp.backend import Backend, Capability
 from momentlp.choice import choose
+from momentlp.constraints import Known
 from momentlp.errors import OptionError, SolverError
 from momentlp.features import FittedMap
 from momentlp.path import path
@@ -86,6 +87,12 @@ class Search:
         weight[self.known] = 0.0
         return weight
 
+    @property
+    def outside(self) -> IndexArray:
+        """The points that are known not to be members."""
+        negatives = [each.negatives for each in self.prepared.constraints if isinstance(each, Known)]
+        return np.unique(np.concatenate([np.zeros(0), *negatives])).astype(np.intp)
+
     def problem(self, counts: FloatArray | None = None) -> Problem:
         """Return the problem for a labelled sample; ``counts`` say how often each labelled point is in it.
 
@@ -134,6 +141,7 @@ class Search:
                 if smooth is not None:
                     share, smoother = smooth, block.fitted
         share[there & (caps == 0)] = 0.0  # which a constraint leaves out
+        share[self.outside] = 0.0  # where a point has no weight, its cap does not tell
         if smoother is None and self.smoothing not in (None, "auto"):
             raise OptionError(
                 f"smoothing is {self.smoothing!r}, but the features know of no neighbourhoods to average over: use "
