@@ -407,6 +407,27 @@ def test_a_weight_is_so_many_rows_and_zero_is_none(kind: str) -> None:
     assert weighed.class_prior_ == pytest.approx(unlabelled @ (weighed.membership_ > 0.5) / unlabelled.sum())
 
 
+def test_a_graph_in_a_constraint_does_not_switch_averaging_on() -> None:
+    near = mlp.Moment(mlp.Spectral(2), 0.0, mlp.Relative(9.0))  # which holds for every set
+    bound, free = (mlp.MomentClassifier("linear", constraints=each).fit(X, y) for each in ([near], []))
+    assert np.allclose(bound.membership_, free.membership_, atol=1e-6)
+    assert bound.rule_.smoother is None
+    with pytest.raises(mlp.OptionError, match="the features know of no neighbourhoods"):
+        mlp.MomentClassifier("linear", constraints=[near], smoothing=0.1).fit(X, y)
+
+
+@pytest.mark.parametrize("features", ["spectral", "linear"])
+def test_a_constraint_does_not_learn_from_rows_of_no_weight(features: str) -> None:
+    weight = np.where(np.arange(150) % 7 == 3, 0.0, 1.0)
+    there = weight > 0
+    near = mlp.Moment(mlp.Spectral(2), [1.2, 0.0], mlp.Relative(0.4))
+    weighed = mlp.MomentClassifier(features, constraints=[near]).fit(X, y, weight)
+    without = mlp.MomentClassifier(features, constraints=[near]).fit(X[there], y[there])
+    assert weighed.solution_.objective == pytest.approx(without.solution_.objective)
+    assert np.allclose(weighed.solution_.problem.blocks[1].features[there], without.solution_.problem.blocks[1].features)
+    assert np.allclose(weighed.score_samples(new), without.score_samples(new), atol=1e-6)
+
+
 # Copies
 
 

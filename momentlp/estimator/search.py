@@ -135,7 +135,8 @@ class Search:
         share = np.clip(share, 0.0, 1.0)
         share[solution.problem.labelled] = 1.0
         smoother = None
-        for block in solution.problem.blocks if self.smoothing is not None else ():
+        own = solution.problem.blocks[: len(self.prepared.parts)]  # those of constraints come after them
+        for block in own if self.smoothing is not None else ():
             if block.fitted is not None and smoother is None:
                 smooth = self._smoothed(share, block.fitted)
                 if smooth is not None:
