@@ -13,7 +13,7 @@ from pydantic import BeforeValidator, Field, SerializeAsAny, model_validator
 
 from momentlp.arrays import FloatArray, IndexArray, Matrix, as_indices, as_vector
 from momentlp.chunks import Chunked
-from momentlp.errors import CompileError
+from momentlp.errors import CompileError, DataError
 from momentlp.features import FeatureMap, FittedMap
 from momentlp.kinds import Kind
 from momentlp.moments import MomentBlock
@@ -144,15 +144,37 @@ Indices = Annotated[tuple[int, ...], BeforeValidator(_plain_indices)]
 
 
 class Known(Constraint):
-    """Points that are known to be in the class, or out of it. Indices or boolean masks into X."""
+    """Points that are known to be in the class, or out of it.
+
+    Parameters
+    ----------
+    positives, negatives : indices or boolean mask into X
+    n_points : int, optional
+        How many points there must be. A mask says it by its length.
+    """
 
     kind: Literal["known"] = "known"
     positives: Indices = ()
     negatives: Indices = ()
+    n_points: Annotated[int, Field(ge=1)] | None = None
 
     if TYPE_CHECKING:
 
-        def __init__(self, positives: Any = (), negatives: Any = ()) -> None: ...
+        def __init__(self, positives: Any = (), negatives: Any = (), n_points: int | None = None) -> None: ...
+
+    @model_validator(mode="before")
+    @classmethod
+    def _measured(cls, fields: Any) -> Any:
+        """Keep the length of masks, which their indices do not tell."""
+        if not isinstance(fields, dict):
+            return fields
+        arrays = {name: np.asarray(fields[name]) for name in ("positives", "negatives") if name in fields}
+        lengths = {name: array.size for name, array in arrays.items() if array.dtype == bool and array.ndim == 1}
+        for name, length in lengths.items():
+            if fields.get("n_points") not in (None, length):
+                raise ValueError(f"{name} is a mask of {length} points, but there are {fields['n_points']} to choose from.")
+            fields = {**fields, "n_points": length}
+        return fields
 
     @model_validator(mode="after")
     def _apart(self) -> Known:
@@ -171,6 +193,8 @@ class Known(Constraint):
     def apply(self, problem: Problem, data: Data) -> Problem:
         """Set the caps of known negatives to zero; one row keeps all known positives at their caps."""
         n = problem.n_points
+        if self.n_points not in (None, n):
+            raise DataError(f"Known was given for {self.n_points} points, the length of its mask, but there are {n} points.")
         if self.negatives:
             caps = problem.caps.copy()
             caps[as_indices(list(self.negatives), n, "Known.negatives")] = 0.0

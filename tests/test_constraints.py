@@ -45,7 +45,8 @@ def test_known_points_stay_where_they_are(backend: str) -> None:
     assert "known positives" in solution.problem.names
     mask = np.zeros(150, dtype=bool)
     mask[out] = True
-    assert mlp.Known(positives=mask) == mlp.Known(positives=out.tolist())
+    assert mlp.Known(positives=mask) == mlp.Known(positives=out.tolist(), n_points=150)
+    assert np.array_equal(solved(mlp.Known(mask)).membership, solved(mlp.Known(out)).membership)
 
 
 @pytest.mark.parametrize("groups", ["column", "labels"])
@@ -125,6 +126,8 @@ def test_sample_weights_that_make_no_sense(weight: object) -> None:
         (lambda: mlp.Known([1, 2], [2]), "point 2 is both in positives and in negatives"),
         (mlp.Known, "neither positives nor negatives"),
         (lambda: mlp.Known(["a"]), "Known.positives"),
+        (lambda: mlp.Known([True, False], [False, True, False]), "negatives is a mask of 3 points, but there are 2"),
+        (lambda: mlp.Known([True, False], n_points=7), "positives is a mask of 2 points, but there are 7"),
         (lambda: mlp.GroupShare("g"), "neither low nor high names a group"),
         (lambda: mlp.GroupShare("g", low={"a": 0.5}, high={"a": 0.2}), "low 0.5 above high 0.2"),
         (lambda: mlp.GroupShare("g", low={"a": 0.7, "b": 0.6}), "add up to 1.3"),
@@ -158,6 +161,8 @@ def test_the_same_constraint_twice_keeps_its_names_apart() -> None:
     [
         (mlp.Known([200]), "Known.positives holds index 200"),
         (mlp.Known([], [-1]), "Known.negatives holds index -1"),
+        (mlp.Known(negatives=np.arange(140) > 130), "Known was given for 140 points, .* but there are 150 points"),
+        (mlp.Known(np.arange(160) < 3), "Known was given for 160 points, the length of its mask, but there are 150 points"),
         (mlp.GroupShare("shade", high={"x": 0.1}), "GroupShare.groups names column 'shade', but the points have x0, x1, x2"),
         (mlp.GroupShare(GROUP, high={"7": 0.1}), "GroupShare names group '7', but the groups are 0, 1, 2"),
         (mlp.GroupShare([1, 2], high={1: 0.1}), r"GroupShare.groups holds 2 label\(s\), but there are 150 points"),

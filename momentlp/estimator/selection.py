@@ -92,7 +92,7 @@ def lee_liu_score(y_true: Any, y_pred: Any, *, pos_label: Any = None) -> float:
 
 
 def _member(truth: NDArray[Any], found: NDArray[Any]) -> Any:
-    """Return the value of members among numbers: the larger one, wherever it stands. A lone value of 0 or -1 is no member."""
+    """Return the value of members: the larger number, wherever it stands. A lone value of 0 or -1 is none."""
     if not all(values.dtype.kind in "biuf" for values in (truth, found)):
         raise DataError("y_true and y_pred hold no numbers: say by pos_label which value stands for members.")
     values = np.union1d(truth, found).tolist()
@@ -240,8 +240,8 @@ class MomentClassifierCV(MomentClassifier):
         left = known.size - max(fold.size for fold in folds)
         if left < LEAST_LEFT:
             raise OptionError(
-                f"cv holds out all but {left} of the {known.size} labelled points in some fold: at least {LEAST_LEFT} must be "
-                "left to see how much they differ. Use more folds, stratified ones, or label more points."
+                f"cv holds out all but {left} of the {known.size} labelled points in some fold: at least {LEAST_LEFT} must "
+                "be left to see how much they differ. Use more folds, stratified ones, or label more points."
             )
         return folds
 

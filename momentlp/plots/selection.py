@@ -25,7 +25,8 @@ def selection_plot(model: Any, axes: Any = None) -> Any:
     """Draw the criterion along the tolerance, a line for every feature map, with the best and the choice marked.
 
     The bars are one standard error over the folds. Hollow points found less than half of what was held out, which rules them
-    out; they have no bars and no line. What had no answer in some fold is not drawn. Lines are drawn a little apart so that no bar hides another.
+    out; they have no bars and no line. What had no answer in some fold is not drawn. Lines are drawn a little apart so that
+    no bar hides another.
 
     Parameters
     ----------
