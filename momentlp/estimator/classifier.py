@@ -18,11 +18,12 @@ from sklearn.utils.validation import _check_sample_weight, check_is_fitted, vali
 from momentlp.arrays import FloatArray, Matrix, distinct_rows
 from momentlp.constraints import Known
 from momentlp.errors import DataError, OptionError
-from momentlp.estimator.calibration import FOLDS, Calibration, folds_of, held_out
+from momentlp.estimator.calibration import FOLDS, Calibration, folds_of, held_out, without
 from momentlp.estimator.labels import Labels
 from momentlp.estimator.prior import PriorInterval, bootstrap_counts, interval, share_found
+from momentlp.estimator.resampling import searched
 from momentlp.estimator.rule import Rule
-from momentlp.estimator.search import Search
+from momentlp.estimator.search import Found, Search
 from momentlp.features import FeatureMap, Spectral
 from momentlp.solution import Solution
 from momentlp.spec import Spec
@@ -297,7 +298,10 @@ class MomentClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]  #
         membership, scores, voters = found.membership, found.solution.scores, [found.solution.separator]
         if _whole("bagging", self.bagging):
             random = np.random.default_rng(check_random_state(self.random_state).randint(2**31))
-            drawn = [search.run(bootstrap_counts(search.known.size, random), found.solution) for _ in range(self.bagging)]
+            samples = (bootstrap_counts(search.known.size, random) for _ in range(self.bagging))
+            drawn = [
+                each for each in searched(search, samples, found.solution, _whole_answer, what="bootstrap samples") if each
+            ]
             membership = np.mean([each.membership for each in drawn], axis=0)
             scores = np.mean([each.solution.scores for each in drawn], axis=0)
             voters = [each.solution.separator for each in drawn]
@@ -323,11 +327,12 @@ class MomentClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]  #
         if n_known < 3:
             raise DataError(f"probability=True needs at least 3 labelled points to hold some out, but there are {n_known}.")
 
-        def score(counts: FloatArray) -> FloatArray:
-            found = search.run(counts, start)
+        def score(found: Found) -> FloatArray:
             return (found.solution.scores if found.smoother is None else found.membership)[search.known]
 
-        members = held_out(n_known, score, folds_of(n_known, min(FOLDS, n_known)))
+        folds = folds_of(n_known, min(FOLDS, n_known))
+        seen = searched(search, (without(n_known, fold) for fold in folds), start, score, what="folds")
+        members = held_out(seen, folds)
         counted = unlabelled > 0
         return Calibration.of(members, scores[counted], unlabelled[counted], self.class_prior_)
 
@@ -352,6 +357,10 @@ def _smoothing(value: Any) -> float | str | None:
     if isinstance(value, bool) or not isinstance(value, numbers.Real) or not 0 < float(value) <= 1:
         raise OptionError(f"smoothing must be a number above 0 and up to 1, 'auto' or None, not {value!r}.")
     return float(value)
+
+
+def _whole_answer(found: Found) -> Found:
+    return found
 
 
 def _solve_params(given: Mapping[str, Any] | None) -> dict[str, Any]:
