@@ -95,9 +95,20 @@ def test_the_separator_scores_new_points_in_spite_of_constraints() -> None:
     solution = solved(mlp.Share(high=0.2), mlp.GroupShare(GROUP, high={0: 0.4}))
     new = random.normal(size=(10, 3))
     separator = solution.separator
-    level = sum(b.shift @ y for b, y in zip(solution.problem.blocks, np.split(solution.multipliers, [3, 4]), strict=True))
-    expected = 1 - (new - solution.problem.blocks[0].origin) @ solution.multipliers[:3] - level
+    expected = 1 - (new - solution.problem.blocks[0].origin) @ solution.multipliers[:3] - solution.multipliers[3]
     assert np.allclose(separator.decision_function(new), expected)
+
+
+def test_the_separator_is_that_of_the_moments_where_groups_are_bound() -> None:
+    """Points of a group that no row names score as in the problem but for what the rows subtract from everyone."""
+    solution = solved(mlp.GroupShare(GROUP, high={0: 0.1}))
+    rows = solution.problem.blocks[1]
+    y = solution.multipliers[3:]
+    assert y[0] > 0.1
+    assert rows.shift.tolist() == [-0.1]
+    free = GROUP != 0
+    expected = solution.scores + np.where(free, -0.1, 0.9) * y[0]
+    assert np.allclose(solution.separator.decision_function(X), expected)
 
 
 def test_sample_weights_are_numbers_of_points(backend: str) -> None:
