@@ -238,6 +238,58 @@ def test_the_order_of_equal_rows_does_not_matter() -> None:
     assert np.allclose(first.score_samples(X), last.score_samples(X), atol=1e-9)
 
 
+# A constraint that limits the size, where the mean does not
+
+
+def largest(tolerance: float) -> float:
+    return float(mlp.MomentClassifier("linear", tolerance).fit(X, y).solution_.objective / 150)
+
+
+@pytest.mark.parametrize("exactly", [False, True])
+@pytest.mark.parametrize("weight", [None, np.full(150, 3.0)])
+@pytest.mark.parametrize("tolerance", [mlp.StandardError(0.8), mlp.Absolute(9.0)], ids=["mean", "sum"])
+def test_of_all_sets_of_the_size_allowed_the_nearest_is_taken(exactly: bool, weight: Any, tolerance: mlp.Tolerance) -> None:
+    sizes = [mlp.MomentClassifier("linear", each).fit(X, y, weight).solution_.objective for each in (0.0, tolerance)]
+    total = 150 if weight is None else weight.sum()
+    share = float(np.mean(sizes) / total)
+    bound = mlp.Share(share if exactly else 0.0, share)
+    found = [
+        mlp.MomentClassifier("linear", tolerance, [bound], backend=backend).fit(X, y, weight)
+        for backend in ("highs", "glpk", "sifting")
+    ]
+    for model in found:
+        solution = model.solution_
+        assert solution.objective == pytest.approx(share * total, rel=1e-7)
+        assert solution.certificate.holds()
+        assert solution.certificate.active > 0
+        assert np.abs(solution.multipliers[-1]) < 1e-6  # the mean limits the size as well, and proves it alone
+        assert np.allclose(model.score_samples(new), found[0].score_samples(new), atol=1e-5)
+        clear = np.abs(solution.scores) > 1e-6
+        assert clear.mean() > 0.9
+        assert np.array_equal(
+            model.separator_.predict(X)[clear], solution.membership[clear] > 0.5 * solution.problem.caps[0]
+        )
+    whole, tight = (mlp.MomentClassifier("linear", tolerance).fit(X, y, weight), found[0].solution_)
+    narrower = tight.problem.blocks[0].width / whole.solution_.problem.blocks[0].width
+    assert narrower[0] == pytest.approx(narrower[1])
+    assert 0.05 < narrower[0] < 0.95
+
+
+def test_the_size_allowed_in_folds_and_samples() -> None:
+    bound = mlp.Share(0.0, (largest(0.0) + largest(0.8)) / 2)
+    model = mlp.MomentClassifier("linear", constraints=[bound], bagging=3, probability=True, random_state=0).fit(X, y)
+    assert all(np.abs(voter.normal).max() > 1e-3 for voter in model.rule_.voters)
+    chosen = mlp.MomentClassifierCV("linear", constraints=[bound], tolerances=[0.8, 0.0], random_state=0).fit(X, y)
+    assert chosen.solution_.certificate.holds()
+
+
+def test_fewer_points_than_have_the_mean_are_any_of_them() -> None:
+    with pytest.warns(RuntimeWarning, match="limits the set to 30 points.*very mean.*which was taken is arbitrary"):
+        model = mlp.MomentClassifier("linear", constraints=[mlp.Share(0.0, 0.2)]).fit(X, y)
+    assert model.solution_.certificate.holds()
+    assert model.solution_.objective == pytest.approx(30.0)
+
+
 @pytest.mark.parametrize("limit", [{"time_limit": 1e-9}, {"solve_params": {"iteration_limit": 1}}])
 def test_a_limit_is_told(limit: dict[str, Any]) -> None:
     with pytest.warns(ConvergenceWarning, match="a limit was reached before the largest set was proved"):
@@ -386,7 +438,7 @@ WEIGHED: dict[str, dict[str, Any]] = {
     "linear": {"features": "linear"},
     "quadratic": {"features": "quadratic"},
     "kernel": {"features": mlp.Kernel(gamma=0.1), "tolerance": 1.5},
-    "share": {"features": "linear", "constraints": [mlp.Share(0.0, 0.35)]},
+    "share": {"features": "linear", "constraints": [mlp.Share(0.0, 0.415)]},
 }
 
 

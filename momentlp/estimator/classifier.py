@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import numbers
+import warnings
 from collections.abc import Callable, Mapping
 from dataclasses import replace
 from pathlib import Path
@@ -20,6 +21,7 @@ from momentlp.constraints import Known
 from momentlp.errors import DataError, OptionError
 from momentlp.estimator.calibration import FOLDS, Calibration, folds_of, held_out, without
 from momentlp.estimator.labels import Labels
+from momentlp.estimator.nearest import undetermined
 from momentlp.estimator.prior import PriorInterval, bootstrap_counts, interval, share_found
 from momentlp.estimator.resampling import searched
 from momentlp.estimator.rule import Rule
@@ -295,6 +297,14 @@ class MomentClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]  #
     def _settle(self, search: Search, labels: Labels) -> None:
         """Search, and keep what was found."""
         found = search.run()
+        if undetermined(found.solution):
+            warnings.warn(
+                f"a constraint limits the set to {found.solution.objective:.6g} points, and many sets of that size have the "
+                "very mean of the labelled points: which was taken is arbitrary, and the separator says nothing. Allow "
+                "more, or leave that bound out and take the rows with the highest score_samples.",
+                RuntimeWarning,
+                stacklevel=3,
+            )
         membership, scores, voters = found.membership, found.solution.scores, [found.solution.separator]
         if _whole("bagging", self.bagging):
             random = np.random.default_rng(check_random_state(self.random_state).randint(2**31))
