@@ -13,8 +13,8 @@ from pydantic import BeforeValidator, Field, SerializeAsAny, model_validator
 
 from momentlp.arrays import FloatArray, IndexArray, Matrix, as_indices, as_vector
 from momentlp.chunks import Chunked
-from momentlp.errors import CompileError
-from momentlp.features import FeatureMap
+from momentlp.errors import CompileError, DataError
+from momentlp.features import FeatureMap, FittedMap
 from momentlp.kinds import Kind
 from momentlp.moments import MomentBlock
 from momentlp.tolerances import Target, Tolerance
@@ -34,10 +34,13 @@ class Data:
     points : array, csr_array or Chunked, shape (N, d)
     columns : tuple of str, or None
         Names of the columns of ``points``, if they have any.
+    present : array of int, or None
+        The points that have a weight, if not all do: maps learn from those alone.
     """
 
     points: Matrix
     columns: tuple[str, ...] | None = None
+    present: IndexArray | None = None
 
     @property
     def n_points(self) -> int:
@@ -57,6 +60,25 @@ class Data:
             return self.points.column(at)
         values = self.points[:, [at]]
         return np.ravel(values.toarray() if sp.issparse(values) else values).astype(np.float64)
+
+    def fit(self, part: FeatureMap) -> tuple[FittedMap, Matrix | Chunked]:
+        """Fit a map to the points, and return it with the features of all of them."""
+        if isinstance(self.points, Chunked):
+            return part.fit_chunks(self.points)
+        rows = self.points if self.present is None else self.points[self.present]
+        fitted = part.fit(rows, self.columns)
+        features = part.training(rows, fitted)
+        return fitted, self.completed(features, fitted)
+
+    def completed(self, features: Matrix, fitted: FittedMap) -> Matrix:
+        """Return the features of all points, given those of the points that have a weight."""
+        if self.present is None:
+            return features
+        absent = np.setdiff1d(np.arange(self.n_points), self.present)
+        others = fitted(self.points[absent])
+        order = np.argsort(np.concatenate([self.present, absent]), kind="stable")
+        together = [features, others]
+        return (sp.vstack(together, format="csr") if sp.issparse(others) else np.vstack(together))[order]
 
 
 class Constraint(Kind):
@@ -122,15 +144,37 @@ Indices = Annotated[tuple[int, ...], BeforeValidator(_plain_indices)]
 
 
 class Known(Constraint):
-    """Points that are known to be in the class, or out of it. Indices or boolean masks into X."""
+    """Points that are known to be in the class, or out of it.
+
+    Parameters
+    ----------
+    positives, negatives : indices or boolean mask into X
+    n_points : int, optional
+        How many points there must be. A mask says it by its length.
+    """
 
     kind: Literal["known"] = "known"
     positives: Indices = ()
     negatives: Indices = ()
+    n_points: Annotated[int, Field(ge=1)] | None = None
 
     if TYPE_CHECKING:
 
-        def __init__(self, positives: Any = (), negatives: Any = ()) -> None: ...
+        def __init__(self, positives: Any = (), negatives: Any = (), n_points: int | None = None) -> None: ...
+
+    @model_validator(mode="before")
+    @classmethod
+    def _measured(cls, fields: Any) -> Any:
+        """Keep the length of masks, which their indices do not tell."""
+        if not isinstance(fields, dict):
+            return fields
+        arrays = {name: np.asarray(fields[name]) for name in ("positives", "negatives") if name in fields}
+        lengths = {name: array.size for name, array in arrays.items() if array.dtype == bool and array.ndim == 1}
+        for name, length in lengths.items():
+            if fields.get("n_points") not in (None, length):
+                raise ValueError(f"{name} is a mask of {length} points, but there are {fields['n_points']} to choose from.")
+            fields = {**fields, "n_points": length}
+        return fields
 
     @model_validator(mode="after")
     def _apart(self) -> Known:
@@ -149,6 +193,8 @@ class Known(Constraint):
     def apply(self, problem: Problem, data: Data) -> Problem:
         """Set the caps of known negatives to zero; one row keeps all known positives at their caps."""
         n = problem.n_points
+        if self.n_points not in (None, n):
+            raise DataError(f"Known was given for {self.n_points} points, the length of its mask, but there are {n} points.")
         if self.negatives:
             caps = problem.caps.copy()
             caps[as_indices(list(self.negatives), n, "Known.negatives")] = 0.0
@@ -279,11 +325,7 @@ class Moment(Constraint):
                 raise CompileError("Moment.features must be one map, not a Concat: use one Moment for each.")
             if part.needs_members():
                 raise CompileError("Moment.features depends on which points are labelled: put the map into Spec.features.")
-            if isinstance(data.points, Chunked):
-                fitted, features = part.fit_chunks(data.points)
-            else:
-                fitted = part.fit(data.points, data.columns)
-                features = part.training(data.points, fitted)
+            fitted, features = data.fit(part)
             names = tuple(f"{self.name}: {name}" for name in fitted.names)
             mean = as_vector(self.target, len(names), "Moment.target")
             (tolerance,) = self.tolerance.split((len(names),))

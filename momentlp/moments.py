@@ -154,6 +154,11 @@ class MomentBlock:
         return int(self.features.shape[0])
 
     @property
+    def counts_alike(self) -> bool:
+        """Whether all points have the same row, as in a bound on the size: sparse features without a single entry."""
+        return is_sparse(self.features) and not self.features.nnz
+
+    @property
     def n_moments(self) -> int:
         """The number of moments in this block."""
         return len(self.names)

@@ -161,11 +161,7 @@ class Prepared:
         sample = features[n_present:] if part.sample is None and self.n_sample else part.sample
         if self.present is None:
             return (features[:n_points] if part.sample is None and self.n_sample else features), sample
-        absent = np.setdiff1d(np.arange(n_points), self.present)
-        others = part.fitted(self.data.points[absent])
-        order = np.argsort(np.concatenate([self.present, absent]), kind="stable")
-        together = [features[:n_present], others]
-        return (sp.vstack(together, format="csr") if is_sparse(others) else np.vstack(together))[order], sample
+        return self.data.completed(features[:n_present], part.fitted), sample
 
 
 def fit_part(part: FeatureMap, points: Matrix | Chunked, columns: tuple[str, ...] | None, sample: Matrix | None) -> Part:

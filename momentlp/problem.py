@@ -205,8 +205,8 @@ class Problem:
     ) -> Self:
         """Return the problem with more rows ``lower <= (features + shift)^T h <= upper``.
 
-        They speak of the given points: a separator scores new points as if their ``features`` here were zero (``shift``,
-        which all points share, still counts).
+        They speak of the given points: a separator scores new points without them. Only where ``features`` is a sparse
+        matrix with no entry at all, so that all points count alike, does ``shift`` count for new ones too.
 
         Parameters
         ----------

@@ -48,7 +48,14 @@ class Separator:
             -(part if block.transform is None else np.asarray(block.transform @ part, dtype=np.float64))
             for block, part in zip(problem.blocks, parts, strict=True)
         )
-        level = 1.0 - sum(float(block.shift @ part) for block, part in zip(problem.blocks, parts, strict=True))
+        # Rows of a constraint that tell points apart say nothing of new ones, of which it is not known where they belong:
+        # neither their features nor what is subtracted from those count. Where no block has a map, rows are all there is.
+        bare = not any(block.fitted for block in problem.blocks)
+        level = 1.0 - sum(
+            float(block.shift @ part)
+            for block, part in zip(problem.blocks, parts, strict=True)
+            if bare or block.fitted is not None or block.counts_alike
+        )
         names = tuple(
             name
             for block in problem.blocks

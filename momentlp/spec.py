@@ -120,7 +120,8 @@ class Spec(Declared):
         summarise(*(part.features for part in parts if isinstance(part.features, Chunked)))
         weights = ones if isinstance(points, Chunked) else np.ones(n_points)
         n_sample = 0 if others is None else others.shape[0]
-        return Prepared(Data(points, columns), parts, self.tolerance, self.constraints, caps, weights, X, present, n_sample)
+        data = Data(points, columns, present)
+        return Prepared(data, parts, self.tolerance, self.constraints, caps, weights, X, present, n_sample)
 
     def to_json(self) -> str:
         """Write the spec as JSON text."""

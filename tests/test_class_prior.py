@@ -9,7 +9,7 @@ import pytest
 from clouds import clouds
 
 import momentlp as mlp
-from momentlp.estimator.calibration import Calibration, folds_of, held_out
+from momentlp.estimator.calibration import Calibration, folds_of, held_out, without
 from momentlp.estimator.prior import bootstrap_counts
 
 X, truth, y = clouds()
@@ -117,6 +117,39 @@ def test_intervals_that_make_no_sense(given: dict[str, Any], words: str) -> None
         mlp.MomentClassifier("linear").fit(X, y).class_prior_interval(**given)
 
 
+# Samples without an answer
+
+
+def test_samples_without_an_answer_are_left_out() -> None:
+    largest = mlp.MomentClassifier("linear").fit(X, y).solution_.objective / 150
+    close = mlp.Share(largest - 0.01, 1.0)  # which the labelled points as a whole just allow
+    model = mlp.MomentClassifier("linear", constraints=[close], bagging=20, probability=True, random_state=0)
+    with pytest.warns(RuntimeWarning) as told:
+        model.fit(X, y)
+    words = [str(each.message) for each in told]
+    assert any("of 20 bootstrap samples of the labelled points have no answer and are left out" in each for each in words)
+    assert any("of 5 folds of the labelled points have no answer and are left out" in each for each in words)
+    assert len(words) == 2
+    assert 10 <= len(model.rule_.voters) < 20
+    assert np.allclose(model.predict_proba(new).sum(axis=1), 1.0)
+    with pytest.warns(RuntimeWarning, match="of 30 bootstrap samples"):
+        found = model.class_prior_interval(n_resamples=30)
+    assert 15 <= found.resampled.size < 30
+    assert found.low < model.class_prior_ < found.high
+
+
+@pytest.mark.parametrize("more", [{"bagging": 20}, {"probability": True}])
+def test_too_many_samples_without_an_answer(more: dict[str, Any]) -> None:
+    @mlp.constraint("test-all-labelled")
+    def all_labelled(problem: mlp.Problem, data: mlp.Data) -> mlp.Problem:
+        least = 0.0 if problem.labelled is not None and problem.labelled.size == 20 else 1.0
+        return problem.with_rows(np.zeros((data.n_points, 1)), least, np.inf, ["all labelled"])
+
+    model = mlp.MomentClassifier("linear", constraints=[all_labelled()], random_state=0)
+    with pytest.raises(mlp.SolverError, match=r"only 0 of \d+ .* have an answer, fewer than half: loosen the constraints"):
+        model.fit(X, y).set_params(**more).fit(X, y)
+
+
 # Probabilities
 
 
@@ -152,8 +185,9 @@ def test_every_labelled_point_is_scored_while_it_is_held_out() -> None:
     folds = folds_of(11, 3, np.random.default_rng(0))
     assert sorted(np.concatenate(folds).tolist()) == list(range(11))
     assert max(map(len, folds)) - min(map(len, folds)) <= 1
-    seen = held_out(11, lambda counts: counts, folds)  # the score is how often it counts
-    assert seen.tolist() == [0.0] * 11
+    counts = [without(11, fold) for fold in folds]
+    assert held_out(counts, folds).tolist() == [0.0] * 11  # the score is how often it counts
+    assert held_out([np.arange(11.0), None, np.arange(11.0)], folds).tolist() == [*folds[0], *folds[2]]
 
 
 @pytest.mark.parametrize("features", ["spectral", "linear"])

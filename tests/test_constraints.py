@@ -45,7 +45,8 @@ def test_known_points_stay_where_they_are(backend: str) -> None:
     assert "known positives" in solution.problem.names
     mask = np.zeros(150, dtype=bool)
     mask[out] = True
-    assert mlp.Known(positives=mask) == mlp.Known(positives=out.tolist())
+    assert mlp.Known(positives=mask) == mlp.Known(positives=out.tolist(), n_points=150)
+    assert np.array_equal(solved(mlp.Known(mask)).membership, solved(mlp.Known(out)).membership)
 
 
 @pytest.mark.parametrize("groups", ["column", "labels"])
@@ -94,9 +95,20 @@ def test_the_separator_scores_new_points_in_spite_of_constraints() -> None:
     solution = solved(mlp.Share(high=0.2), mlp.GroupShare(GROUP, high={0: 0.4}))
     new = random.normal(size=(10, 3))
     separator = solution.separator
-    level = sum(b.shift @ y for b, y in zip(solution.problem.blocks, np.split(solution.multipliers, [3, 4]), strict=True))
-    expected = 1 - (new - solution.problem.blocks[0].origin) @ solution.multipliers[:3] - level
+    expected = 1 - (new - solution.problem.blocks[0].origin) @ solution.multipliers[:3] - solution.multipliers[3]
     assert np.allclose(separator.decision_function(new), expected)
+
+
+def test_the_separator_is_that_of_the_moments_where_groups_are_bound() -> None:
+    """Points of a group that no row names score as in the problem but for what the rows subtract from everyone."""
+    solution = solved(mlp.GroupShare(GROUP, high={0: 0.1}))
+    rows = solution.problem.blocks[1]
+    y = solution.multipliers[3:]
+    assert y[0] > 0.1
+    assert rows.shift.tolist() == [-0.1]
+    free = GROUP != 0
+    expected = solution.scores + np.where(free, -0.1, 0.9) * y[0]
+    assert np.allclose(solution.separator.decision_function(X), expected)
 
 
 def test_sample_weights_are_numbers_of_points(backend: str) -> None:
@@ -125,6 +137,8 @@ def test_sample_weights_that_make_no_sense(weight: object) -> None:
         (lambda: mlp.Known([1, 2], [2]), "point 2 is both in positives and in negatives"),
         (mlp.Known, "neither positives nor negatives"),
         (lambda: mlp.Known(["a"]), "Known.positives"),
+        (lambda: mlp.Known([True, False], [False, True, False]), "negatives is a mask of 3 points, but there are 2"),
+        (lambda: mlp.Known([True, False], n_points=7), "positives is a mask of 2 points, but there are 7"),
         (lambda: mlp.GroupShare("g"), "neither low nor high names a group"),
         (lambda: mlp.GroupShare("g", low={"a": 0.5}, high={"a": 0.2}), "low 0.5 above high 0.2"),
         (lambda: mlp.GroupShare("g", low={"a": 0.7, "b": 0.6}), "add up to 1.3"),
@@ -158,6 +172,8 @@ def test_the_same_constraint_twice_keeps_its_names_apart() -> None:
     [
         (mlp.Known([200]), "Known.positives holds index 200"),
         (mlp.Known([], [-1]), "Known.negatives holds index -1"),
+        (mlp.Known(negatives=np.arange(140) > 130), "Known was given for 140 points, .* but there are 150 points"),
+        (mlp.Known(np.arange(160) < 3), "Known was given for 160 points, the length of its mask, but there are 150 points"),
         (mlp.GroupShare("shade", high={"x": 0.1}), "GroupShare.groups names column 'shade', but the points have x0, x1, x2"),
         (mlp.GroupShare(GROUP, high={"7": 0.1}), "GroupShare names group '7', but the groups are 0, 1, 2"),
         (mlp.GroupShare([1, 2], high={1: 0.1}), r"GroupShare.groups holds 2 label\(s\), but there are 150 points"),

@@ -184,6 +184,9 @@ def test_weights_that_make_no_sense(weight: np.ndarray, words: str) -> None:
         ({"tol": -1.0}, "tol must be a number greater than 0"),
         ({"time_limit": 0.0}, "time_limit must be a number greater than 0"),
         ({"solve_params": {"start": None}}, "the estimator makes its own starts"),
+        ({"solve_params": {"tol": 1e-3}}, "solve_params holds 'tol': use the parameter tol=0.001 of the estimator"),
+        ({"solve_params": {"time_limit": 9}}, "solve_params holds 'time_limit': use the parameter time_limit=9"),
+        ({"solve_params": {"backend": "glpk"}}, "solve_params holds 'backend': use the parameter backend='glpk'"),
         ({"random_state": "seed", "bagging": 1}, "cannot be used to seed"),
     ],
 )
@@ -211,6 +214,80 @@ def test_points_that_are_known_to_be_outside_stay_there() -> None:
         model = mlp.MomentClassifier(features, constraints=[mlp.Known(negatives=inside)]).fit(X, y)
         assert model.membership_[inside].tolist() == [0.0] * 5
         assert (model.transduction_[inside] == 0).all()
+
+
+@pytest.mark.parametrize("features", ["spectral", "linear"])
+def test_points_of_no_weight_that_are_known_to_be_outside_stay_there(features: str) -> None:
+    inside = np.flatnonzero(truth & (y == 0))[:6]
+    weight = np.ones(150)
+    weight[inside[:3]] = 0.0
+    model = mlp.MomentClassifier(features, constraints=[mlp.Known(negatives=inside)], bagging=2).fit(X, y, weight)
+    assert model.membership_[inside].tolist() == [0.0] * 6
+    assert (model.transduction_[inside] == 0).all()
+
+
+def test_the_order_of_equal_rows_does_not_matter() -> None:
+    """One of two copies is known to be outside, of the other nothing is known: whichever comes first."""
+    inside = np.flatnonzero(truth & (y == 0))[:10]
+    points, labels = np.vstack([X, X[inside]]), np.concatenate([y, np.zeros(10, dtype=int)])
+    first, last = (
+        mlp.MomentClassifier(constraints=[mlp.Known(negatives=out)]).fit(points, labels)
+        for out in (inside, np.arange(150, 160))
+    )
+    assert np.allclose(first.score_samples(new), last.score_samples(new), atol=1e-9)
+    assert np.allclose(first.score_samples(X), last.score_samples(X), atol=1e-9)
+
+
+# A constraint that limits the size, where the mean does not
+
+
+def largest(tolerance: float) -> float:
+    return float(mlp.MomentClassifier("linear", tolerance).fit(X, y).solution_.objective / 150)
+
+
+@pytest.mark.parametrize("exactly", [False, True])
+@pytest.mark.parametrize("weight", [None, np.full(150, 3.0)])
+@pytest.mark.parametrize("tolerance", [mlp.StandardError(0.8), mlp.Absolute(9.0)], ids=["mean", "sum"])
+def test_of_all_sets_of_the_size_allowed_the_nearest_is_taken(exactly: bool, weight: Any, tolerance: mlp.Tolerance) -> None:
+    sizes = [mlp.MomentClassifier("linear", each).fit(X, y, weight).solution_.objective for each in (0.0, tolerance)]
+    total = 150 if weight is None else weight.sum()
+    share = float(np.mean(sizes) / total)
+    bound = mlp.Share(share if exactly else 0.0, share)
+    found = [
+        mlp.MomentClassifier("linear", tolerance, [bound], backend=backend).fit(X, y, weight)
+        for backend in ("highs", "glpk", "sifting")
+    ]
+    for model in found:
+        solution = model.solution_
+        assert solution.objective == pytest.approx(share * total, rel=1e-7)
+        assert solution.certificate.holds()
+        assert solution.certificate.active > 0
+        assert np.abs(solution.multipliers[-1]) < 1e-6  # the mean limits the size as well, and proves it alone
+        assert np.allclose(model.score_samples(new), found[0].score_samples(new), atol=1e-5)
+        clear = np.abs(solution.scores) > 1e-6
+        assert clear.mean() > 0.9
+        assert np.array_equal(
+            model.separator_.predict(X)[clear], solution.membership[clear] > 0.5 * solution.problem.caps[0]
+        )
+    whole, tight = (mlp.MomentClassifier("linear", tolerance).fit(X, y, weight), found[0].solution_)
+    narrower = tight.problem.blocks[0].width / whole.solution_.problem.blocks[0].width
+    assert narrower[0] == pytest.approx(narrower[1])
+    assert 0.05 < narrower[0] < 0.95
+
+
+def test_the_size_allowed_in_folds_and_samples() -> None:
+    bound = mlp.Share(0.0, (largest(0.0) + largest(0.8)) / 2)
+    model = mlp.MomentClassifier("linear", constraints=[bound], bagging=3, probability=True, random_state=0).fit(X, y)
+    assert all(np.abs(voter.normal).max() > 1e-3 for voter in model.rule_.voters)
+    chosen = mlp.MomentClassifierCV("linear", constraints=[bound], tolerances=[0.8, 0.0], random_state=0).fit(X, y)
+    assert chosen.solution_.certificate.holds()
+
+
+def test_fewer_points_than_have_the_mean_are_any_of_them() -> None:
+    with pytest.warns(RuntimeWarning, match="limits the set to 30 points.*very mean.*which was taken is arbitrary"):
+        model = mlp.MomentClassifier("linear", constraints=[mlp.Share(0.0, 0.2)]).fit(X, y)
+    assert model.solution_.certificate.holds()
+    assert model.solution_.objective == pytest.approx(30.0)
 
 
 @pytest.mark.parametrize("limit", [{"time_limit": 1e-9}, {"solve_params": {"iteration_limit": 1}}])
@@ -361,7 +438,7 @@ WEIGHED: dict[str, dict[str, Any]] = {
     "linear": {"features": "linear"},
     "quadratic": {"features": "quadratic"},
     "kernel": {"features": mlp.Kernel(gamma=0.1), "tolerance": 1.5},
-    "share": {"features": "linear", "constraints": [mlp.Share(0.0, 0.35)]},
+    "share": {"features": "linear", "constraints": [mlp.Share(0.0, 0.415)]},
 }
 
 
@@ -380,6 +457,27 @@ def test_a_weight_is_so_many_rows_and_zero_is_none(kind: str) -> None:
     assert np.array_equal(weighed.transduction_[absent], weighed.predict(X)[absent])
     unlabelled = weight * (y == 0)
     assert weighed.class_prior_ == pytest.approx(unlabelled @ (weighed.membership_ > 0.5) / unlabelled.sum())
+
+
+def test_a_graph_in_a_constraint_does_not_switch_averaging_on() -> None:
+    near = mlp.Moment(mlp.Spectral(2), 0.0, mlp.Relative(9.0))  # which holds for every set
+    bound, free = (mlp.MomentClassifier("linear", constraints=each).fit(X, y) for each in ([near], []))
+    assert np.allclose(bound.membership_, free.membership_, atol=1e-6)
+    assert bound.rule_.smoother is None
+    with pytest.raises(mlp.OptionError, match="the features know of no neighbourhoods"):
+        mlp.MomentClassifier("linear", constraints=[near], smoothing=0.1).fit(X, y)
+
+
+@pytest.mark.parametrize("features", ["spectral", "linear"])
+def test_a_constraint_does_not_learn_from_rows_of_no_weight(features: str) -> None:
+    weight = np.where(np.arange(150) % 7 == 3, 0.0, 1.0)
+    there = weight > 0
+    near = mlp.Moment(mlp.Spectral(2), [1.2, 0.0], mlp.Relative(0.4))
+    weighed = mlp.MomentClassifier(features, constraints=[near]).fit(X, y, weight)
+    without = mlp.MomentClassifier(features, constraints=[near]).fit(X[there], y[there])
+    assert weighed.solution_.objective == pytest.approx(without.solution_.objective)
+    assert np.allclose(weighed.solution_.problem.blocks[1].features[there], without.solution_.problem.blocks[1].features)
+    assert np.allclose(weighed.score_samples(new), without.score_samples(new), atol=1e-6)
 
 
 # Copies

@@ -47,6 +47,14 @@ def test_links_join_nearest_neighbours() -> None:
     assert np.allclose(GRAPH.weights.toarray()[joined], np.maximum(np.exp(-((distance[joined] / GRAPH.width) ** 2)), 1e-6))
 
 
+def test_points_too_near_to_tell_apart_are_joined() -> None:
+    """The squares of such distances are zero in floats, and a zero in a sparse matrix is no entry."""
+    points = np.vstack([X, [[0.0, 9.0], [1e-170, 9.0], [-1e-170, 9.0]]])
+    weights = Graph.of(points, 2).weights.toarray()
+    assert (weights[[90, 90, 91], [91, 92, 92]] == 1.0).all()
+    assert np.array_equal(weights, weights.T)
+
+
 # Averages over it
 
 
@@ -107,7 +115,10 @@ def test_minus_zero_is_zero() -> None:
 @pytest.mark.parametrize("known", [[0], [0, 90]])
 def test_the_only_labelled_place_is_like_no_label_at_all(known: list[int]) -> None:
     fitted = told(mlp.Spectral(4, 5, walk=0.05), np.vstack([X, X[:1]]), known, [1.0] * len(known))
-    assert fitted.state["walk"][0] <= 0  # the logarithm of a share
+    nothing = told(mlp.Spectral(4, 5, walk=0.05), np.vstack([X, X[:1]]), [50], [1.0])
+    assert fitted.state["walk"][0] == pytest.approx(np.log(1e-9))  # the least that is told apart
+    assert fitted.state["walk"][50] > fitted.state["walk"][0]
+    assert nothing.state["walk"][0] > fitted.state["walk"][0]
 
 
 # New points

@@ -85,8 +85,14 @@ def test_frames_and_sparse_tables() -> None:
 
 def test_a_constraint_names_a_column() -> None:
     frame = pd.DataFrame(X, columns=["a", "b"]).assign(group=np.arange(160) % 2)
-    bound = mlp.GroupShare("group", high={"1": 0.9})
-    mlp.MomentOutlierDetector(constraints=[bound]).fit(frame)
+    bound = mlp.GroupShare("group", high={"1": 0.4})
+    bounded, free = (
+        mlp.MomentOutlierDetector("auto", "linear", 3.0, each).fit(frame).classifier_.solution_.membership
+        for each in ([bound], [])
+    )
+    group = frame["group"].to_numpy()
+    assert bounded @ group / bounded.sum() == pytest.approx(0.4)
+    assert free @ group / free.sum() > 0.45
 
 
 @pytest.mark.parametrize("contamination", [0, 0.0, 0.6, -0.1, 1, True, None, "much", np.nan])
@@ -97,11 +103,36 @@ def test_contamination_that_makes_no_sense(contamination: Any) -> None:
 
 @pytest.mark.parametrize(
     ("known", "words"),
-    [([], "known selects no point"), ([160], "known holds index 160"), ([True, False], "known is a boolean mask of shape")],
+    [
+        ([], "known selects no point"),
+        ([160], "known holds index 160"),
+        ([True, False], "known is a boolean mask of shape"),
+        (range(160), "known holds every row of X: none is left"),
+        ([0, 1, 150], "known holds row 150, but a constraint says that it is outside"),
+    ],
 )
 def test_known_inliers_that_make_no_sense(known: list[Any], words: str) -> None:
     with pytest.raises(mlp.DataError, match=words):
-        mlp.MomentOutlierDetector().fit(X, known=known)
+        mlp.MomentOutlierDetector(constraints=[mlp.Known(negatives=[150])]).fit(X, known=known)
+
+
+def test_known_inliers_of_no_weight() -> None:
+    with pytest.raises(mlp.DataError, match="known holds no row that has a weight"):
+        mlp.MomentOutlierDetector().fit(X, sample_weight=np.arange(160) > 9, known=range(10))
+    with pytest.raises(mlp.DataError, match="known holds every row of X"):
+        mlp.MomentOutlierDetector().fit(X, sample_weight=np.arange(160) < 10, known=range(10))
+
+
+def test_rows_that_are_all_equal() -> None:
+    with pytest.raises(mlp.DataError, match="all rows of X are equal"):
+        mlp.MomentOutlierDetector().fit(np.ones((20, 2)))
+
+
+def test_rows_known_to_be_outside_are_not_taken_for_inliers() -> None:
+    dense = np.argsort(np.linalg.norm(inliers, axis=1))[:5]
+    model = mlp.MomentOutlierDetector("auto", "quadratic", constraints=[mlp.Known(negatives=dense)]).fit(X)
+    assert model.classifier_.membership_[dense].tolist() == [0.0] * 5
+    assert (model.predict(outliers) == -1).all()
 
 
 def test_before_it_is_fitted() -> None:

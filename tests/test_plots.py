@@ -12,6 +12,7 @@ import numpy as np
 import pandas as pd
 import pytest
 import scipy.sparse as sp
+from clouds import clouds
 from matplotlib.figure import Figure
 from sklearn.exceptions import NotFittedError
 
@@ -304,6 +305,16 @@ class TestSelection:
 
         model = mlp.MomentClassifierCV("linear", tolerances=[1.0], cv=2, criterion=mine, random_state=0).fit(CASE.X, MARKS)
         assert selection_plot(model).get_ylabel() == "mine"
+
+    @pytest.mark.filterwarnings("ignore::sklearn.exceptions.FitFailedWarning")
+    def test_what_had_no_answer_is_neither_drawn_nor_the_best(self) -> None:
+        X, _, y = clouds()
+        large = mlp.Share(0.35, 1.0)  # more than the products allow
+        model = mlp.MomentClassifierCV(["quadratic", "linear"], constraints=[large], random_state=0).fit(X, y)
+        axes, tried = selection_plot(model), model.cv_results_
+        rings = [mark for mark in axes.collections if mark.get_label() == "best"]
+        assert rings[0].get_offsets()[0][1] == np.nanmax(tried["mean_test_score"])
+        assert "ruled out: recall below 0.5" not in legend(axes)
 
     def test_a_model_that_chooses_nothing_is_refused(self) -> None:
         with pytest.raises(mlp.DataError, match="not MomentClassifier: only that one chooses"):

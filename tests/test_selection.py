@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 import pytest
 from clouds import clouds
+from sklearn.exceptions import FitFailedWarning
 from sklearn.model_selection import KFold, StratifiedKFold
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
@@ -39,15 +40,35 @@ def test_the_score_is_recall_squared_over_the_share_found(member: Any, other: An
     labelled, found = random.random(200) < 0.2, random.random(200) < 0.4
     recall, share = found[labelled].mean(), found.mean()
     names = np.array([other, member])
-    assert mlp.lee_liu_score(names[labelled * 1], names[found * 1]) == pytest.approx(recall**2 / share)
+    score = mlp.lee_liu_score(names[labelled * 1], names[found * 1], pos_label=member)
+    assert score == pytest.approx(recall**2 / share)
+    if not isinstance(member, str):
+        assert mlp.lee_liu_score(names[labelled * 1], names[found * 1]) == score
     least = mlp.lee_liu_score(names[1 - labelled], names[1 - found], pos_label=other)
     assert least == pytest.approx(recall**2 / share)
 
 
 def test_the_score_of_nothing_and_of_no_labels() -> None:
     assert mlp.lee_liu_score([1, 0, 0], [0, 0, 0]) == 0.0
-    with pytest.raises(mlp.DataError, match="y_true holds no 1: recall needs labelled members"):
-        mlp.lee_liu_score([0, 0, 0], [1, 1, 0], pos_label=1)
+    assert mlp.lee_liu_score([1, 1], [1, 1]) == 1.0
+
+
+@pytest.mark.parametrize(
+    ("y_true", "y_pred", "words"),
+    [
+        ([0, 0, 0, 0], [0, 1, 0, 0], "y_true holds no 1: recall needs labelled members.*stratified splitter"),
+        ([0, 0], [0, 0], "y_true holds no 1"),
+        ([-1, -1], [-1, -1], "y_true holds no 1"),
+        ([False, False], [False, True], "y_true holds no True"),
+        ([0, 1, 1], [0, 2, 1], "y_true and y_pred hold 3 different values, 0, 1, 2: there must be two"),
+        (["a", "b"], ["a", "a"], "say by pos_label which value stands for members"),
+        ([], [], "y_true is empty"),
+        ([0, 1, 1], [0, 1], "inconsistent numbers of samples"),
+    ],
+)
+def test_labels_that_cannot_be_scored(y_true: list[Any], y_pred: list[Any], words: str) -> None:
+    with pytest.raises(ValueError, match=words):
+        mlp.lee_liu_score(y_true, y_pred)
 
 
 def test_it_is_precision_times_recall_over_the_prior() -> None:
@@ -181,6 +202,35 @@ def test_the_difference_of_recall_and_share() -> None:
     assert np.allclose(table["mean_test_score"], table["mean_recall"] - table["mean_share"])
 
 
+# Folds without an answer
+
+
+@pytest.mark.parametrize("criterion", ["lee-liu", "difference", lambda recall, share: np.ones(recall.shape)])
+def test_what_has_no_answer_in_some_fold_has_no_score(criterion: Any) -> None:
+    large = mlp.Share(0.35, 1.0)  # more than the products allow
+    model = mlp.MomentClassifierCV(**QUICK, criterion=criterion, constraints=[large], random_state=0)
+    with pytest.warns(FitFailedWarning, match="3 of 6 candidates have no answer in some fold and are left out"):
+        model.fit(X, y)
+    table = model.cv_results_
+    for column in ("mean_test_score", "standard_error", "mean_recall"):
+        assert np.isnan(table[column]).tolist() == [True] * 3 + [False] * 3
+    splits = np.array([table[f"split{fold}_test_score"] for fold in range(5)])
+    assert np.isnan(splits[:, :3]).any(axis=0).all()
+    assert np.isfinite(splits[:, 3:]).all()
+    assert model.best_params_["features"] == "linear"
+    assert sorted(table["rank_test_score"][:3]) == [4, 5, 6]
+
+
+def test_no_candidate_has_an_answer_in_every_fold() -> None:
+    with pytest.raises(mlp.SolverError, match="no candidate has an answer in every fold: loosen the constraints"):
+        mlp.MomentClassifierCV(**QUICK, constraints=[mlp.Share(0.6, 1.0)]).fit(X, y)
+
+
+def test_a_criterion_that_is_no_number() -> None:
+    with pytest.raises(mlp.OptionError, match="criterion gives no candidate a finite score"):
+        mlp.MomentClassifierCV(**QUICK, criterion=lambda recall, share: np.full(recall.shape, np.nan)).fit(X, y)
+
+
 # How the folds are given
 
 
@@ -209,6 +259,8 @@ def test_progress_is_told() -> None:
         ({"cv": "five"}, r"Expected `?cv`? as an integer"),
         ({"cv": [(known[5:], known[:5])]}, r"cv gives 1 test set\(s\) with labelled points: at least 2 are needed"),
         ({"cv": [(known, np.flatnonzero(y == 0))] * 3}, r"cv gives 0 test set\(s\) with labelled points"),
+        ({"cv": [(known[5:], known[:5]), (known[:1], known[1:])]}, "cv holds out all but 1 of the 20 labelled points"),
+        ({"cv": [(known[5:], known[:5]), (known[:0], known)]}, "cv holds out all but 0 of the 20 labelled points"),
         ({"features": []}, "features is empty"),
         ({"features": ["linear", "linaer"]}, "'linaer' is not a registered kind of features"),
         ({"tolerance": -1.0}, "must be finite and not negative"),
@@ -224,3 +276,7 @@ def test_too_few_labels_to_hold_some_out() -> None:
     few[known[:2]] = 1
     with pytest.raises(mlp.DataError, match="selection needs at least 3 labelled points to hold some out, but there are 2"):
         mlp.MomentClassifierCV(**QUICK).fit(X, few)
+    few[known[2]] = 1
+    with pytest.raises(mlp.OptionError, match="all but 1 of the 3 labelled points in some fold: at least 2 must be left"):
+        mlp.MomentClassifierCV(**QUICK, cv=2).fit(X, few)
+    assert mlp.MomentClassifierCV(**QUICK, cv=3).fit(X, few).solution_.certificate.holds()

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Sequence
 
 import numpy as np
 
 from momentlp.arrays import FloatArray, IndexArray
 
-__all__ = ["Calibration", "folds_of", "held_out"]
+__all__ = ["Calibration", "folds_of", "held_out", "without"]
 
 FOLDS = 5
 
@@ -71,11 +71,20 @@ def folds_of(n_known: int, folds: int, random: np.random.Generator | None = None
     return [np.sort(order[fold::folds]) for fold in range(folds)]
 
 
-def held_out(n_known: int, score: Callable[[FloatArray], FloatArray], folds: list[IndexArray]) -> FloatArray:
-    """Score every labelled point while its fold is held out. ``score`` is given how often each labelled point counts."""
-    scores = np.empty(n_known)
-    for fold in folds:
-        counts = np.ones(n_known)
-        counts[fold] = 0.0
-        scores[fold] = score(counts)[fold]
-    return scores
+def without(n_known: int, fold: IndexArray) -> FloatArray:
+    """Return how often each labelled point counts while a fold is held out."""
+    counts = np.ones(n_known)
+    counts[fold] = 0.0
+    return counts
+
+
+def held_out(scores: Sequence[FloatArray | None], folds: Sequence[IndexArray]) -> FloatArray:
+    """Return the score that each labelled point had while its fold was held out, but for folds that have none.
+
+    Parameters
+    ----------
+    scores : sequence of array or None
+        For each fold the scores of all labelled points while it was held out.
+    folds : sequence of array of int
+    """
+    return np.concatenate([score[fold] for score, fold in zip(scores, folds, strict=True) if score is not None])

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import numbers
+import warnings
 from collections.abc import Callable, Mapping
 from dataclasses import replace
 from pathlib import Path
@@ -18,11 +19,13 @@ from sklearn.utils.validation import _check_sample_weight, check_is_fitted, vali
 from momentlp.arrays import FloatArray, Matrix, distinct_rows
 from momentlp.constraints import Known
 from momentlp.errors import DataError, OptionError
-from momentlp.estimator.calibration import FOLDS, Calibration, folds_of, held_out
+from momentlp.estimator.calibration import FOLDS, Calibration, folds_of, held_out, without
 from momentlp.estimator.labels import Labels
+from momentlp.estimator.nearest import undetermined
 from momentlp.estimator.prior import PriorInterval, bootstrap_counts, interval, share_found
+from momentlp.estimator.resampling import searched
 from momentlp.estimator.rule import Rule
-from momentlp.estimator.search import Search
+from momentlp.estimator.search import Found, Search
 from momentlp.features import FeatureMap, Spectral
 from momentlp.solution import Solution
 from momentlp.spec import Spec
@@ -84,7 +87,7 @@ class MomentClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]  #
     time_limit : float, optional
         Seconds for one linear program.
     solve_params : mapping, optional
-        What else :func:`momentlp.solve` takes.
+        What else :func:`momentlp.solve` takes, but for what has a parameter here.
     random_state : int, RandomState or None
         For bagging and :meth:`class_prior_interval`.
 
@@ -287,19 +290,28 @@ class MomentClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]  #
         constraints = tuple(settings["constraints"])
         Spec(constraints=(*constraints, Known(positives=known)))  # an error if a labelled point is known to be outside
         spec = Spec(features=features, tolerance=tolerance, constraints=constraints)
-        options = {"tol": self.tol, "time_limit": self.time_limit, **dict(self.solve_params or {})}
-        if "start" in options:
-            raise OptionError("solve_params holds start, but the estimator makes its own starts: leave it out.")
+        options = {"tol": self.tol, "time_limit": self.time_limit, **_solve_params(self.solve_params)}
         prepared = spec.prepare(points, sample_weight=weight).remembering(known)
         return Search(prepared, known, _smoothing(self.smoothing), self.backend, options)
 
     def _settle(self, search: Search, labels: Labels) -> None:
         """Search, and keep what was found."""
         found = search.run()
+        if undetermined(found.solution):
+            warnings.warn(
+                f"a constraint limits the set to {found.solution.objective:.6g} points, and many sets of that size have the "
+                "very mean of the labelled points: which was taken is arbitrary, and the separator says nothing. Allow "
+                "more, or leave that bound out and take the rows with the highest score_samples.",
+                RuntimeWarning,
+                stacklevel=3,
+            )
         membership, scores, voters = found.membership, found.solution.scores, [found.solution.separator]
         if _whole("bagging", self.bagging):
             random = np.random.default_rng(check_random_state(self.random_state).randint(2**31))
-            drawn = [search.run(bootstrap_counts(search.known.size, random), found.solution) for _ in range(self.bagging)]
+            samples = (bootstrap_counts(search.known.size, random) for _ in range(self.bagging))
+            drawn = [
+                each for each in searched(search, samples, found.solution, _whole_answer, what="bootstrap samples") if each
+            ]
             membership = np.mean([each.membership for each in drawn], axis=0)
             scores = np.mean([each.solution.scores for each in drawn], axis=0)
             voters = [each.solution.separator for each in drawn]
@@ -325,11 +337,12 @@ class MomentClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]  #
         if n_known < 3:
             raise DataError(f"probability=True needs at least 3 labelled points to hold some out, but there are {n_known}.")
 
-        def score(counts: FloatArray) -> FloatArray:
-            found = search.run(counts, start)
+        def score(found: Found) -> FloatArray:
             return (found.solution.scores if found.smoother is None else found.membership)[search.known]
 
-        members = held_out(n_known, score, folds_of(n_known, min(FOLDS, n_known)))
+        folds = folds_of(n_known, min(FOLDS, n_known))
+        seen = searched(search, (without(n_known, fold) for fold in folds), start, score, what="folds")
+        members = held_out(seen, folds)
         counted = unlabelled > 0
         return Calibration.of(members, scores[counted], unlabelled[counted], self.class_prior_)
 
@@ -354,6 +367,21 @@ def _smoothing(value: Any) -> float | str | None:
     if isinstance(value, bool) or not isinstance(value, numbers.Real) or not 0 < float(value) <= 1:
         raise OptionError(f"smoothing must be a number above 0 and up to 1, 'auto' or None, not {value!r}.")
     return float(value)
+
+
+def _whole_answer(found: Found) -> Found:
+    return found
+
+
+def _solve_params(given: Mapping[str, Any] | None) -> dict[str, Any]:
+    """Refuse what is said elsewhere: two places for one thing would contradict each other, and a saved model knows one."""
+    params = dict(given or {})
+    for name in ("tol", "time_limit", "backend"):
+        if name in params:
+            raise OptionError(f"solve_params holds {name!r}: use the parameter {name}={params[name]!r} of the estimator.")
+    if "start" in params:
+        raise OptionError("solve_params holds 'start', but the estimator makes its own starts: leave it out.")
+    return params
 
 
 def _whole(name: str, value: Any) -> int:

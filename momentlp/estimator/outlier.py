@@ -14,7 +14,8 @@ from sklearn.neighbors import NearestNeighbors
 from sklearn.utils.validation import _check_sample_weight, check_is_fitted, validate_data
 
 from momentlp.arrays import FloatArray, IndexArray, Matrix, as_indices, distinct_rows
-from momentlp.errors import OptionError
+from momentlp.constraints import Known
+from momentlp.errors import DataError, OptionError
 from momentlp.estimator.classifier import MomentClassifier
 from momentlp.estimator.files import load_detector, save_model
 from momentlp.features import FeatureMap
@@ -90,14 +91,21 @@ class MomentOutlierDetector(OutlierMixin, BaseEstimator):  # type: ignore[misc] 
         sample_weight : array, shape (N,), optional
             How many points each row stands for.
         known : indices or boolean mask into X, optional
-            Rows that are known to be inliers.
+            Rows that are known to be inliers. Without them the densest half stands for the inliers, rows that
+            ``Known(negatives=...)`` says are outside left out.
+
+        Raises
+        ------
+        DataError
+            If ``known`` holds no row, or all of them, or one that is known to be outside; without it, if all rows are equal.
         """
         share = _share(self.contamination)
         points = validate_data(self, X, accept_sparse="csr", dtype=np.float64, ensure_min_samples=2)
         weight = None if sample_weight is None else _check_sample_weight(sample_weight, points, dtype=np.float64)
         mass = np.ones(points.shape[0]) if weight is None else weight
         labels = np.zeros(points.shape[0], dtype=int)
-        labels[_densest(points, mass) if known is None else as_indices(known, points.shape[0], "known")] = 1
+        outside = self._outside()
+        labels[_guess(points, mass, outside) if known is None else _known(known, mass, outside)] = 1
         parameters = {name: value for name, value in self.get_params(deep=False).items() if name != "contamination"}
         named = hasattr(self, "feature_names_in_") and hasattr(X, "columns")
         self.classifier_ = MomentClassifier(**parameters).fit(X if named else points, labels, weight)
@@ -105,6 +113,11 @@ class MomentOutlierDetector(OutlierMixin, BaseEstimator):  # type: ignore[misc] 
         if share is not None:
             self.offset_ = _quantile(self.score_samples(X)[mass > 0], mass[mass > 0], share)
         return self
+
+    def _outside(self) -> IndexArray:
+        """Return the rows that a constraint says are outliers."""
+        negatives = [each.negatives for each in self.constraints if isinstance(each, Known)]
+        return np.unique(np.concatenate([np.zeros(0), *negatives])).astype(np.intp)
 
     def score_samples(self, X: Any) -> FloatArray:
         """Score points, seen or not: the lower, the more of an outlier."""
@@ -144,6 +157,31 @@ def _share(contamination: Any) -> float | None:
     if not number or not 0 < float(contamination) <= 0.5:
         raise OptionError(f"contamination must be a share above 0 and up to 0.5, or 'auto', not {contamination!r}.")
     return float(contamination)
+
+
+def _known(known: Any, weight: FloatArray, outside: IndexArray) -> IndexArray:
+    """Check the rows that are known to be inliers."""
+    chosen = as_indices(known, weight.size, "known")
+    if not weight[chosen].any():
+        raise DataError("known holds no row that has a weight: there is nothing to say what an inlier is.")
+    if not np.delete(weight, chosen).any():
+        raise DataError("known holds every row of X: none is left to be told an inlier or an outlier. Add the pile to X.")
+    if (both := np.intersect1d(chosen, outside)).size:
+        raise DataError(f"known holds row {both[0]}, but a constraint says that it is outside: leave it out of one of them.")
+    return chosen
+
+
+def _guess(points: Matrix, weight: FloatArray, outside: IndexArray) -> IndexArray:
+    """Return the rows that stand for the inliers where none are known; those known to be outside are not asked."""
+    weight = weight.copy()
+    total = np.count_nonzero(weight)
+    weight[outside[outside < weight.size]] = 0.0  # rows that are not there are an error of the constraint's own
+    if not weight.any():
+        raise DataError("no row of X has a weight and may be an inlier: there is nothing to say what an inlier is.")
+    chosen = _densest(points, weight)
+    if chosen.size == total:
+        raise DataError("all rows of X are equal: none has nearer neighbours than another. Say by known= which are inliers.")
+    return chosen
 
 
 def _densest(points: Matrix, weight: FloatArray) -> IndexArray:

@@ -12,6 +12,7 @@ from scipy.special import ndtri
 from momentlp.arrays import FloatArray
 from momentlp.bar import progress as shown
 from momentlp.errors import OptionError
+from momentlp.estimator.resampling import searched
 from momentlp.estimator.search import Found, Search
 
 __all__ = ["PriorInterval", "bootstrap_counts", "interval", "share_found"]
@@ -28,8 +29,8 @@ class PriorInterval:
     low, high : float
     level : float
         How often such intervals should cover the true share.
-    resampled : array, shape (n_resamples,)
-        The share found with each bootstrap sample of the labelled points.
+    resampled : array, shape (n_resamples,) or less
+        The share found with each bootstrap sample of the labelled points that has an answer.
     """
 
     estimate: float
@@ -78,12 +79,14 @@ def interval(
     if n_resamples < 10:
         raise OptionError(f"n_resamples must be at least 10, not {n_resamples!r}: 200 is usual.")
     unlabelled = search.unlabelled
-    shares = np.empty(n_resamples)
+    samples = (bootstrap_counts(search.known.size, random) for _ in range(n_resamples))
+
+    def share(found: Found) -> float:
+        return share_found(found.membership, unlabelled)
+
     with shown(progress, n_resamples) as tell:
-        for number in range(n_resamples):
-            counts = bootstrap_counts(search.known.size, random)
-            shares[number] = share_found(search.run(counts, whole.solution).membership, unlabelled)
-            tell(number + 1)
+        found = searched(search, samples, whole.solution, share, what="bootstrap samples", tell=tell)
+    shares = np.array([each for each in found if each is not None])
     estimate = share_found(whole.membership, unlabelled)
     low, high = _ends(estimate, shares, level)
     return PriorInterval(estimate, low, high, level, shares)

@@ -12,7 +12,9 @@ import numpy as np
 from momentlp.arrays import FloatArray, IndexArray, Matrix
 from momentlp.backend import Backend, Capability
 from momentlp.choice import choose
+from momentlp.constraints import Known
 from momentlp.errors import OptionError, SolverError
+from momentlp.estimator.nearest import nearest
 from momentlp.features import FittedMap
 from momentlp.path import path
 from momentlp.prepared import Prepared
@@ -86,11 +88,17 @@ class Search:
         weight[self.known] = 0.0
         return weight
 
+    @property
+    def outside(self) -> IndexArray:
+        """The points that are known not to be members."""
+        negatives = [each.negatives for each in self.prepared.constraints if isinstance(each, Known)]
+        return np.unique(np.concatenate([np.zeros(0), *negatives])).astype(np.intp)
+
     def problem(self, counts: FloatArray | None = None) -> Problem:
         """Return the problem for a labelled sample; ``counts`` say how often each labelled point is in it.
 
         The labelled points are among those to choose from, each as often as it counts, so the labelled set itself has the
-        mean asked for: there always is an answer, however small the tolerance.
+        mean asked for: there always is an answer, however small the tolerance (constraints aside).
         """
         if counts is None:
             problem = self.prepared.compile(labelled=self.known)
@@ -107,18 +115,12 @@ class Search:
 
     def run(self, counts: FloatArray | None = None, start: Solution | None = None) -> Found:
         """Search, from the answer to a problem nearby if there is one."""
-        problem = self.problem(counts)
-        solver = get_backend(
-            choose(problem, self.options.get("options"))
-            if isinstance(self.backend, str) and self.backend == AUTO
-            else self.backend
-        )
-        warm = start if Capability.START in solver.capabilities else None
-        return self.read(solve(problem, solver, start=warm, **self.options))
+        return self.read(self._determined(self._solve(self.problem(counts), start)))
 
     def along(self, tolerances: FloatArray, counts: FloatArray | None = None) -> list[Solution]:
         """Solve at many multiples of the tolerance, each from the answer to the one before."""
-        return list(path(self.problem(counts), tolerances, self.backend, relative=True, **self.options))
+        found = path(self.problem(counts), tolerances, self.backend, relative=True, **self.options)
+        return [self._determined(solution) for solution in found]
 
     def read(self, solution: Solution) -> Found:
         """Read the memberships off a solution, or say why there are none. Labelled points are members."""
@@ -128,18 +130,30 @@ class Search:
         share = np.clip(share, 0.0, 1.0)
         share[solution.problem.labelled] = 1.0
         smoother = None
-        for block in solution.problem.blocks if self.smoothing is not None else ():
+        own = solution.problem.blocks[: len(self.prepared.parts)]  # those of constraints come after them
+        for block in own if self.smoothing is not None else ():
             if block.fitted is not None and smoother is None:
                 smooth = self._smoothed(share, block.fitted)
                 if smooth is not None:
                     share, smoother = smooth, block.fitted
         share[there & (caps == 0)] = 0.0  # which a constraint leaves out
+        share[self.outside] = 0.0  # where a point has no weight, its cap does not tell
         if smoother is None and self.smoothing not in (None, "auto"):
             raise OptionError(
                 f"smoothing is {self.smoothing!r}, but the features know of no neighbourhoods to average over: use "
                 "Spectral, or smoothing=None."
             )
         return Found(solution, np.clip(share, 0.0, 1.0), smoother)
+
+    def _solve(self, problem: Problem, start: Solution | None = None) -> Solution:
+        automatic = isinstance(self.backend, str) and self.backend == AUTO
+        solver = get_backend(choose(problem, self.options.get("options")) if automatic else self.backend)
+        warm = start if Capability.START in solver.capabilities else None
+        return solve(problem, solver, start=warm, **self.options)
+
+    def _determined(self, solution: Solution) -> Solution:
+        """Take the set nearest to the mean where a constraint alone limits the size."""
+        return nearest(solution, self._solve, float(self.options["tol"]))
 
     def _smoothed(self, share: FloatArray, fitted: FittedMap) -> FloatArray | None:
         """Average over neighbourhoods; points that the map was not fitted on get the average of their neighbours."""

@@ -14,9 +14,10 @@ from contextlib import suppress
 from typing import Any, Self
 
 import numpy as np
+from numpy.typing import NDArray
 from sklearn.exceptions import FitFailedWarning
 from sklearn.model_selection import check_cv
-from sklearn.utils import check_random_state
+from sklearn.utils import check_consistent_length, check_random_state, column_or_1d
 
 from momentlp.arrays import FloatArray, IndexArray
 from momentlp.bar import progress as shown
@@ -29,9 +30,10 @@ from momentlp.estimator.search import Search
 from momentlp.features import FeatureMap
 from momentlp.tolerances import StandardError, Tolerance
 
-__all__ = ["CRITERIA", "MomentClassifierCV", "lee_liu_score"]
+__all__ = ["CRITERIA", "MomentClassifierCV", "lee_liu_score", "may_be_chosen"]
 
 LEAST_RECALL = 0.5  # below this the criterion rewards tiny sets by chance
+LEAST_LEFT = 2  # labelled points in a fold: one alone has no spread to go by
 TOLERANCES = (1.6, 1.2, 0.9, 0.7, 0.5, 0.3)
 
 Criterion = Callable[[FloatArray, FloatArray], FloatArray]
@@ -61,20 +63,45 @@ def lee_liu_score(y_true: Any, y_pred: Any, *, pos_label: Any = None) -> float:
     y_true, y_pred : array, shape (n,)
         ``y_true`` marks the labelled members and leaves all others unlabelled.
     pos_label : scalar, optional
-        Default: the larger value in ``y_true``.
+        The value of members. Default: the larger of the two numbers in ``y_true`` and ``y_pred`` together; words have none
+        that is larger in any useful sense.
+
+    Raises
+    ------
+    DataError
+        If ``y_true`` holds no member, or it cannot be told which value stands for members.
 
     Examples
     --------
     >>> lee_liu_score([1, 1, 0, 0, 0, 0], [1, 1, 1, 0, 0, 0])
     2.0
     """
-    truth, found = np.asarray(y_true), np.asarray(y_pred)
-    positive = np.unique(truth)[-1] if pos_label is None else pos_label
+    truth, found = (column_or_1d(values) for values in (y_true, y_pred))
+    check_consistent_length(truth, found)
+    if not truth.size:
+        raise DataError("y_true is empty: there is nothing to score.")
+    positive = _member(truth, found) if pos_label is None else pos_label
     members = truth == positive
     if not members.any():
-        raise DataError(f"y_true holds no {positive!r}: recall needs labelled members.")
+        raise DataError(
+            f"y_true holds no {positive!r}: recall needs labelled members. In cross-validation use a stratified splitter, "
+            "such as StratifiedKFold, so that every test set has some."
+        )
     inside = found == positive
     return float(_lee_liu(np.array(inside[members].mean()), np.array(inside.mean())))
+
+
+def _member(truth: NDArray[Any], found: NDArray[Any]) -> Any:
+    """Return the value of members: the larger number, wherever it stands. A lone value of 0 or -1 is none."""
+    if not all(values.dtype.kind in "biuf" for values in (truth, found)):
+        raise DataError("y_true and y_pred hold no numbers: say by pos_label which value stands for members.")
+    values = np.union1d(truth, found).tolist()
+    if len(values) > 2:
+        raise DataError(
+            f"y_true and y_pred hold {len(values)} different values, {', '.join(map(str, values[:5]))}: there must be two, "
+            "one for members and one for all others."
+        )
+    return values[-1] if len(values) > 1 or values[0] > 0 else 1
 
 
 class MomentClassifierCV(MomentClassifier):
@@ -114,7 +141,7 @@ class MomentClassifierCV(MomentClassifier):
     cv_results_ : dict of arrays
         One entry for everything tried: ``param_features``, ``param_tolerance``, ``n_moments``, ``mean_recall``,
         ``mean_share``, ``mean_test_score`` (the criterion of these two), its ``standard_error``, ``rank_test_score`` and the
-        score of every split.
+        score of every split. Those of a candidate that has no answer in some fold are NaN.
     one_standard_error_ : float
         The score from which a simpler choice is taken.
 
@@ -203,12 +230,19 @@ class MomentClassifierCV(MomentClassifier):
             if int(self.cv) < 2:
                 raise OptionError(f"cv must be at least 2 folds, not {self.cv}.")
             random = np.random.default_rng(check_random_state(self.random_state).randint(2**31))
-            return folds_of(known.size, min(int(self.cv), known.size), random)
-        splits = check_cv(self.cv, labels.labelled, classifier=True).split(points, labels.labelled)
-        folds = [np.flatnonzero(np.isin(known, test)) for _, test in splits]
-        folds = [fold for fold in folds if 0 < fold.size < known.size]
+            folds = folds_of(known.size, min(int(self.cv), known.size), random)
+        else:
+            splits = check_cv(self.cv, labels.labelled, classifier=True).split(points, labels.labelled)
+            folds = [np.flatnonzero(np.isin(known, test)) for _, test in splits]
+            folds = [fold for fold in folds if fold.size]
         if len(folds) < 2:
             raise OptionError(f"cv gives {len(folds)} test set(s) with labelled points: at least 2 are needed.")
+        left = known.size - max(fold.size for fold in folds)
+        if left < LEAST_LEFT:
+            raise OptionError(
+                f"cv holds out all but {left} of the {known.size} labelled points in some fold: at least {LEAST_LEFT} must "
+                "be left to see how much they differ. Use more folds, stratified ones, or label more points."
+            )
         return folds
 
     def _candidates(self, points: Any, weight: FloatArray | None) -> list[Any]:
@@ -230,19 +264,22 @@ class MomentClassifierCV(MomentClassifier):
         searches: list[Search],
     ) -> None:
         n_folds = recall.shape[2]
-        scores = np.asarray(criterion(recall, share), dtype=np.float64).reshape(-1, n_folds)
-        mean, error = _jackknife(recall, share, criterion)
-        found = recall.mean(axis=2).ravel()
-        allowed = np.isfinite(mean)
-        if not allowed.any():
+        answered = np.isfinite(recall).all(axis=2).ravel()
+        if not answered.any():
             raise SolverError("no candidate has an answer in every fold: loosen the constraints, or try another backend.")
-        if not allowed.all():
+        if not answered.all():
             warnings.warn(
-                f"{np.count_nonzero(~allowed)} of {allowed.size} candidates have no answer in some fold and are left out.",
+                f"{np.count_nonzero(~answered)} of {answered.size} candidates have no answer in some fold and are left out.",
                 FitFailedWarning,
                 stacklevel=3,
             )
-        allowed &= found >= min(LEAST_RECALL, found[allowed].max())
+        # a criterion may make a number of what is none: what has no answer has no score
+        scores = np.where(np.isfinite(recall), criterion(recall, share), np.nan).reshape(-1, n_folds)
+        mean, error = (np.where(answered, values, np.nan) for values in _jackknife(recall, share, criterion))
+        found = recall.mean(axis=2).ravel()
+        allowed = may_be_chosen(found, mean)
+        if not allowed.any():
+            raise OptionError("criterion gives no candidate a finite score: it must return numbers, one for each recall.")
         best = int(np.argmax(np.where(allowed, mean, -np.inf)))
         moments = np.repeat(
             [sum(len(part.fitted.names) for part in search.prepared.parts) for search in searches], widths.size
@@ -266,6 +303,13 @@ class MomentClassifierCV(MomentClassifier):
             "standard_error": error,
             "rank_test_score": (-mean).argsort(kind="stable").argsort(kind="stable").astype(np.int32) + 1,  # NaN comes last
         } | {f"split{number}_test_score": scores[:, number].copy() for number in range(n_folds)}
+
+
+def may_be_chosen(recall: FloatArray, score: FloatArray) -> NDArray[np.bool_]:
+    """Return which candidates have an answer in every fold, and find half of what is held out or, if none does, the most."""
+    scored = np.isfinite(recall) & np.isfinite(score)
+    most = recall[scored].max(initial=0.0)
+    return np.asarray(scored & (recall >= min(LEAST_RECALL, most)))
 
 
 def _jackknife(recall: FloatArray, share: FloatArray, criterion: Criterion) -> tuple[FloatArray, FloatArray]:

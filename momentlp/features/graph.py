@@ -16,6 +16,7 @@ __all__ = ["Graph"]
 WEAKEST = 1e-6  # a link is never weaker than this, so that no point falls off the graph
 ACCURACY = 1e-12  # of an average, relative to the values averaged
 MOST_STEPS = 10_000
+SHORTEST = float(np.finfo(np.float64).tiny)  # of a link: one of length zero would be none to a sparse matrix
 
 
 @dataclass(frozen=True, eq=False)
@@ -43,8 +44,10 @@ class Graph:
 
         lengths = kneighbors_graph(X, n_neighbors, mode="distance")
         reach = float(lengths.data.reshape(-1, n_neighbors).min(axis=1).max())
+        lengths.data = np.maximum(lengths.data, SHORTEST)  # points that differ may be so near that the square vanishes
         lengths = _joined(sp.csr_array(lengths.maximum(lengths.T)), X)
-        width = float(np.median(lengths.data)) or 1.0
+        width = float(np.median(lengths.data))
+        width = width if width > SHORTEST else 1.0
         weights = np.maximum(np.exp(-((lengths.data / width) ** 2)), WEAKEST)
         places = (lengths.indices.astype(np.int32), lengths.indptr.astype(np.int32))  # scikit-learn takes no others
         return cls(sp.csr_array((weights, *places), shape=lengths.shape), width, reach)
@@ -110,7 +113,7 @@ def _joined(lengths: Any, X: Matrix) -> Any:
         nearest, length = pairwise_distances_argmin_min(X[inside], X[outside])
         best = int(np.argmin(length))
         one, other = int(inside[best]), int(outside[nearest[best]])
-        link = sp.csr_array(([length[best]] * 2, ([one, other], [other, one])), shape=lengths.shape)
+        link = sp.csr_array(([max(length[best], SHORTEST)] * 2, ([one, other], [other, one])), shape=lengths.shape)
         lengths = sp.csr_array(lengths.maximum(link))
         piece = np.where(piece == smallest, piece[other], piece)
         piece = np.unique(piece, return_inverse=True)[1]

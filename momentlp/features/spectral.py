@@ -143,14 +143,11 @@ class Spectral(FeatureMap):
 
     def smooth(self, values: FloatArray, fitted: FittedMap, restart: float) -> FloatArray:
         """Average values over the graph: the mean where walks from each point end. Equal points get the same."""
-        graph, node = _graph(fitted), fitted.state["node"]
-        shared = np.bincount(node, values, minlength=graph.n_points) / np.bincount(node, minlength=graph.n_points)
-        return np.asarray(graph.averaged(shared, restart)[node])
+        return np.asarray(_graph(fitted).averaged(_at_nodes(values, fitted), restart)[fitted.state["node"]])
 
     def interpolate(self, values: FloatArray, X: Matrix, fitted: FittedMap) -> FloatArray:
         """Give new points the average of their neighbours, less and less of it beyond the reach of the graph's own."""
-        at_nodes = np.empty(fitted.state["embedding"].shape[0])
-        at_nodes[fitted.state["node"]] = values
+        at_nodes = _at_nodes(values, fitted)
         among = self._among(X, fitted)
         beyond = np.maximum(among.distance - float(fitted.state["reach"]), 0.0) / float(fitted.state["width"])
         return np.asarray(among.of(at_nodes, at_nodes) * np.exp(-(beyond**2)))
@@ -187,6 +184,12 @@ class _Neighbours:
 
 def _graph(fitted: FittedMap) -> Graph:
     return Graph(kept(fitted.state, "graph"), float(fitted.state["width"]), float(fitted.state["reach"]))
+
+
+def _at_nodes(values: FloatArray, fitted: FittedMap) -> FloatArray:
+    """Return the mean value of the equal points that are one point of the graph."""
+    node, n_nodes = fitted.state["node"], fitted.state["embedding"].shape[0]
+    return np.asarray(np.bincount(node, values, minlength=n_nodes) / np.bincount(node, minlength=n_nodes))
 
 
 def _own(graph: Graph, chosen: IndexArray, restart: float) -> FloatArray:

@@ -25,7 +25,8 @@ def selection_plot(model: Any, axes: Any = None) -> Any:
     """Draw the criterion along the tolerance, a line for every feature map, with the best and the choice marked.
 
     The bars are one standard error over the folds. Hollow points found less than half of what was held out, which rules them
-    out; they have no bars and no line. Lines are drawn a little apart so that no bar hides another.
+    out; they have no bars and no line. What had no answer in some fold is not drawn. Lines are drawn a little apart so that
+    no bar hides another.
 
     Parameters
     ----------
@@ -41,7 +42,7 @@ def selection_plot(model: Any, axes: Any = None) -> Any:
         If it was not fitted.
     """
     from momentlp.estimator import MomentClassifierCV
-    from momentlp.estimator.selection import LEAST_RECALL
+    from momentlp.estimator.selection import LEAST_RECALL, may_be_chosen
 
     if not isinstance(model, MomentClassifierCV):
         given = f"the class {model.__name__}" if isinstance(model, type) else type(model).__name__
@@ -49,7 +50,7 @@ def selection_plot(model: Any, axes: Any = None) -> Any:
     classifier_of(model)
     tried = model.cv_results_
     mean, error, tolerance = tried["mean_test_score"], tried["standard_error"], tried["param_tolerance"]
-    allowed = tried["mean_recall"] >= min(LEAST_RECALL, tried["mean_recall"].max())
+    allowed = may_be_chosen(tried["mean_recall"], mean)
     groups = _groups(tried["param_features"], tolerance)
     names = _names([tried["param_features"][group[0]] for group in groups])
     axes = new_axes(axes, (6.4, 4.4))
@@ -70,7 +71,7 @@ def selection_plot(model: Any, axes: Any = None) -> Any:
     legend.append(axes.scatter(places[chosen], mean[chosen], edgecolors=RED, marker="D", label="chosen", **ring))
     dashes = {"color": "black", "linewidth": 0.8, "linestyle": (0, (4, 3))}
     legend.append(axes.axhline(model.one_standard_error_, label="best less one standard error", **dashes))
-    if not allowed.all():
+    if (~allowed & np.isfinite(mean)).any():
         hollow_ring = {"color": "black", "markerfacecolor": "white", "markersize": 4}
         legend += axes.plot([], [], "o", label=f"ruled out: recall below {LEAST_RECALL:g}", **hollow_ring)
     tolerance_axis(axes, tolerance, log=True)
