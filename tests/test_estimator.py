@@ -116,6 +116,12 @@ def test_any_two_values_of_y(member: Any, other: Any) -> None:
         assert mlp.MomentClassifier().fit(X, labels).pos_label_ == member
 
 
+def test_labels_of_objects_stay_objects() -> None:
+    labels = np.where(y == 1, "yes", "no").astype(object)
+    model = mlp.MomentClassifier("linear").fit(X, labels)
+    assert model.predict(X).dtype == model.transduction_.dtype == model.classes_.dtype == object
+
+
 # What cannot be
 
 

@@ -202,8 +202,8 @@ class MomentClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]  #
 
     def predict(self, X: Any) -> NDArray[Any]:
         """Return the label of points, seen or not."""
-        inside = self.score_samples(X) > self.offset_
-        return np.asarray(np.where(inside, self.classes_[self._positive()], self.classes_[1 - self._positive()]))
+        inside, positive = self.score_samples(X) > self.offset_, self._positive()
+        return np.asarray(self.classes_[np.where(inside, positive, 1 - positive)])
 
     @available_if(_probable)  # type: ignore[untyped-decorator]  # scikit-learn has no types
     def predict_proba(self, X: Any) -> FloatArray:

@@ -77,7 +77,7 @@ class Labels:
 
     def named(self, inside: NDArray[np.bool_]) -> NDArray[Any]:
         """Return the label of each point from whether it is in the class."""
-        return np.asarray(np.where(inside, self.classes[self.positive], self.classes[1 - self.positive]))
+        return np.asarray(self.classes[np.where(inside, self.positive, 1 - self.positive)])
 
 
 def _looks_positive(classes: NDArray[Any]) -> bool:
