@@ -116,6 +116,30 @@ def test_any_two_values_of_y(member: Any, other: Any) -> None:
         assert mlp.MomentClassifier().fit(X, labels).pos_label_ == member
 
 
+def test_words_that_may_have_been_taken_the_wrong_way_round() -> None:
+    words = np.where(y == 1, "positive", "unlabelled")
+    told = r"130 of 150 rows are marked as members \('unlabelled', the larger label\): .* pos_label='positive'"
+    for labels in (words, words.astype(object)):
+        with pytest.warns(UserWarning, match=told) as seen:
+            model = mlp.MomentClassifier("linear").fit(X, labels)
+        assert seen[0].filename == __file__
+        assert model.pos_label_ == "unlabelled"  # the rule stays what it is
+    mlp.MomentClassifier("linear", pos_label="positive").fit(X, words)
+    mlp.MomentClassifier("linear", pos_label="unlabelled").fit(X, words)  # who says it means it
+
+
+def test_rows_of_words_count_by_their_weight() -> None:
+    words, heavy = np.where(y == 1, "positive", "unlabelled"), np.where(y == 1, 100.0, 1.0)
+    assert mlp.MomentClassifier("linear").fit(X, words, heavy).pos_label_ == "unlabelled"
+    with pytest.warns(UserWarning, match="20 of 150 rows are marked as members"):
+        mlp.MomentClassifier("linear").fit(X, np.where(y == 1, "yes", "no"), heavy)
+
+
+def test_numbers_are_taken_as_they_are() -> None:
+    """The checks of scikit-learn mark two rows in three with a 1."""
+    mlp.MomentClassifier("linear").fit(X, 1 - y)
+
+
 def test_labels_of_objects_stay_objects() -> None:
     labels = np.where(y == 1, "yes", "no").astype(object)
     model = mlp.MomentClassifier("linear").fit(X, labels)
