@@ -20,6 +20,7 @@ from momentlp.constraints import Known
 from momentlp.errors import DataError, OptionError
 from momentlp.estimator.calibration import FOLDS, Calibration, folds_of, held_out
 from momentlp.estimator.labels import Labels
+from momentlp.estimator.parameters import check_interval, check_parameters
 from momentlp.estimator.prior import PriorInterval, bootstrap_counts, interval, share_found
 from momentlp.estimator.rule import Rule
 from momentlp.estimator.search import Search
@@ -177,6 +178,7 @@ class MomentClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]  #
         SolverError
             If no set meets the constraints.
         """
+        self._check_params()
         points, labels, weight = self._checked(X, y, sample_weight)
         self._settle(self._search(points, labels, weight), labels)
         return self
@@ -238,6 +240,7 @@ class MomentClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]  #
         search: Search | None = getattr(self, "_search_", None)
         if search is None:
             raise DataError("a model that was loaded from a file has no points to search again: fit it anew.")
+        check_interval(level, n_resamples, progress)
         random = np.random.default_rng(check_random_state(self.random_state).randint(2**31))
         found = search.read(self.solution_)
         return interval(search, found, level=level, n_resamples=n_resamples, random=random, progress=progress)
@@ -262,6 +265,13 @@ class MomentClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]  #
         tags.classifier_tags.multi_class = False
         tags.input_tags.sparse = True
         return tags
+
+    def _check_params(self) -> None:
+        """Refuse parameters that make no sense before anything is computed with them."""
+        check_parameters(self.get_params(deep=False))
+        _tolerance(self.tolerance)
+        _smoothing(self.smoothing)
+        _whole("bagging", self.bagging)
 
     def _checked(self, X: Any, y: Any, sample_weight: Any) -> tuple[Any, Labels, FloatArray | None]:
         """Check the data as scikit-learn does; a frame stays one, for the names of its columns."""
