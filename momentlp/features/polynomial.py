@@ -11,9 +11,12 @@ from numpy.typing import NDArray
 
 from momentlp.arrays import FloatArray, Matrix, is_sparse
 from momentlp.chunks import Chunked
+from momentlp.errors import CompileError
 from momentlp.features.base import FeatureMap, FittedMap
 
 __all__ = ["Linear", "Quadratic", "column_spread"]
+
+MOST_MOMENTS = 50_000  # of a quadratic map: 300 columns or so; 3000 would make 4.5 million, which no memory holds
 
 
 class Linear(FeatureMap):
@@ -72,6 +75,11 @@ class Quadratic(FeatureMap):
     standardise : bool
         Divide each feature, product or not, by its standard deviation over the points.
 
+    Raises
+    ------
+    CompileError
+        When compiled with so many columns d that there would be more than 50,000 of the ``d (d + 3) / 2`` moments.
+
     Examples
     --------
     >>> import numpy as np
@@ -88,6 +96,13 @@ class Quadratic(FeatureMap):
 
     def learn(self, X: Matrix, inputs: tuple[str, ...]) -> tuple[tuple[str, ...], dict[str, NDArray[Any]]]:
         """Name the products, and remember the spread of each feature if it is to be divided by."""
+        wide = len(inputs)
+        if (moments := wide * (wide + 3) // 2) > MOST_MOMENTS:
+            raise CompileError(
+                f"Quadratic makes {moments:,} moments of {wide:,} columns, and more than {MOST_MOMENTS:,} are too many: "
+                "give fewer columns, such as PCA(50).fit_transform(X), or use another map, such as mlp.Transformer(PCA(50)) "
+                "or mlp.Kernel(landmarks=200)."
+            )
         products = self._products(X[:1]).get_feature_names_out(list(inputs))
         state = {"spread": column_spread(self._expand(X))} if self.standardise else {}
         return tuple(str(name) for name in products), state
