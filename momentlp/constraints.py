@@ -82,7 +82,13 @@ Fraction = Annotated[float, Field(ge=0, le=1)]
 
 
 class Share(Constraint):
-    """The share of all points, by weight, that belong to the class (the class prior): ``low <= sum(h) / N <= high``."""
+    """The share of all points, by weight, that belong to the class (the class prior): ``low <= sum(h) / N <= high``.
+
+    Parameters
+    ----------
+    low, high : float
+        Between 0 and 1. What is left out bounds nothing.
+    """
 
     kind: Literal["share"] = "share"
     low: Fraction = 0.0
@@ -122,7 +128,13 @@ Indices = Annotated[tuple[int, ...], BeforeValidator(_plain_indices)]
 
 
 class Known(Constraint):
-    """Points that are known to be in the class, or out of it. Indices or boolean masks into X."""
+    """Points that are known to be in the class, or out of it.
+
+    Parameters
+    ----------
+    positives, negatives : indices or boolean mask into X
+        Points that are in the class, and points that are outside. At least one of them names a point.
+    """
 
     kind: Literal["known"] = "known"
     positives: Indices = ()
