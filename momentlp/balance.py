@@ -52,9 +52,9 @@ class BalanceRow:
     active: bool
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class Balance(Sequence[BalanceRow]):
-    """A sequence of :class:`BalanceRow`; ``str`` gives a table.
+    """A sequence of :class:`BalanceRow`, shown as a table.
 
     Attributes
     ----------
@@ -96,7 +96,8 @@ class Balance(Sequence[BalanceRow]):
         """Return the rows as dictionaries, ready for a data frame."""
         return [asdict(row) for row in self.rows]
 
-    def __str__(self) -> str:
+    def table(self) -> list[list[str]]:
+        """Return the rows of the table, headings first, as text."""
         heading = ["moment", "target", "achieved", "difference", "standardised", "before", "multiplier", "active"]
         body = [
             [
@@ -108,8 +109,21 @@ class Balance(Sequence[BalanceRow]):
             ]
             for row in self.rows
         ]
-        sizes = f"size {self.size:.6g}, effective size {self.effective_size:.6g}, share of all points {self.share:.4f}"
-        return f"{aligned([heading, *body])}\n{sizes}"
+        return [heading, *body]
+
+    def summary(self) -> str:
+        """Return the sizes in a line."""
+        return f"size {self.size:.6g}, effective size {self.effective_size:.6g}, share of all points {self.share:.4f}"
+
+    def __repr__(self) -> str:
+        return f"{aligned(self.table())}\n{self.summary()}"
+
+    __str__ = __repr__
+
+    def _repr_html_(self) -> str:
+        from momentlp.notebook import balance_html
+
+        return balance_html(self)
 
 
 def _moments(block: MomentBlock, h: FloatArray, y: FloatArray, caps: FloatArray) -> list[BalanceRow]:

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import reprlib
 from collections.abc import Iterator
+from dataclasses import dataclass
 from importlib.metadata import entry_points
 from inspect import Parameter, Signature
 from typing import Any, ClassVar, Self
@@ -23,13 +24,20 @@ __all__ = ["Declared", "Kind", "short"]
 PLAIN = (str, bytes, int, float, list, tuple, dict, set, frozenset)  # of which reprlib shows the first few entries
 LONGEST = 60  # characters of a value that an error shows
 MOST_MISTAKES = 8  # that one error lists
+MOST_ENTRIES = 10  # of a field that are shown
 
 
-class _Anew:
-    """Stands in a signature for a default that is made anew for every instance."""
+@dataclass(frozen=True, repr=False)
+class _Shown:
+    """Stands for a value that is shown in words of our own."""
+
+    words: str
 
     def __repr__(self) -> str:
-        return "..."
+        return self.words
+
+
+ANEW = _Shown("...")  # in a signature: a default that is made anew for every instance
 
 
 def _fields(cls: type[BaseModel]) -> list[str]:
@@ -47,7 +55,7 @@ def _signature(cls: type[BaseModel]) -> Signature:
         if field.is_required():
             by_name = by_name or optional  # after one that may be left out it needs its name
         else:
-            default, optional = field.default if field.default_factory is None else _Anew(), True
+            default, optional = field.default if field.default_factory is None else ANEW, True
         kind = Parameter.KEYWORD_ONLY if by_name else Parameter.POSITIONAL_OR_KEYWORD
         parameters.append(Parameter(name, kind, default=default))
     return Signature(parameters)
@@ -87,6 +95,15 @@ class Declared(BaseModel):
         if twice := named.keys() & fields.keys():
             raise SpecError(f"{cls.__name__} got {min(twice)!r} twice: once by position and once by name.")
         return named
+
+    def __repr_args__(self) -> Iterator[tuple[str | None, Any]]:
+        """Show the first entries of long fields: there may be one per point."""
+        for name, value in super().__repr_args__():
+            if isinstance(value, tuple) and len(value) > MOST_ENTRIES:
+                first = ", ".join(map(repr, value[:MOST_ENTRIES]))
+                yield name, _Shown(f"({first}, and {len(value) - MOST_ENTRIES} more)")
+            else:
+                yield name, value
 
     def __setattr__(self, name: str, value: Any) -> None:
         raise SpecError(f"{type(self).__name__}.{name} cannot be changed: make a new {type(self).__name__}.")

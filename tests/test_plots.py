@@ -16,7 +16,7 @@ from matplotlib.figure import Figure
 from sklearn.exceptions import NotFittedError
 
 import momentlp as mlp
-from momentlp.notebook import table
+from momentlp.notebook import separator_html, table
 from momentlp.plots import love_plot, membership_plot, path_plot, score_plot, selection_plot
 from momentlp.synthetic import make_gaussian
 
@@ -397,6 +397,39 @@ class TestNotebook:
         interval = mlp.PriorInterval(0.25, 0.2, 0.3, 0.9, np.full(50, 0.25))
         html = interval._repr_html_()
         assert "<th>90% interval</th><td>0.2000 to 0.3000</td>" in html
+
+    def test_a_balance_shows_a_row_for_every_moment_or_the_ends_of_many(self) -> None:
+        balance = along()[0].balance()
+        assert repr(balance) == str(balance)
+        assert repr(balance).splitlines()[0].split()[:2] == ["moment", "target"]
+        html = balance._repr_html_()
+        assert html.count("<tr>") == 1 + len(balance)
+        assert f"share of all points {balance.share:.4f}</b>" in html
+        many = mlp.solve(mlp.Spec(features=mlp.Kernel(landmarks=40)).compile(CASE.X, labelled=CASE.labelled)).balance()
+        assert "... 20 more ..." in many._repr_html_()
+        assert len(repr(many).splitlines()) == 1 + 40 + 1
+
+    def test_a_comparison_and_a_list_of_backends_show_tables(self) -> None:
+        compared = mlp.compare(along()[0].problem, ["highs", "scipy"])
+        assert repr(compared) == str(compared)
+        assert compared._repr_html_().count("<tr>") == 1 + 2
+        assert "objectives agree" in compared._repr_html_()
+        infos = mlp.backends()
+        assert repr(infos).splitlines()[0].split()[:3] == ["backend", "engine", "version"]
+        assert infos._repr_html_().count("<tr>") == 1 + len(infos)
+
+    def test_a_certificate_says_whether_it_holds(self) -> None:
+        proof = along()[0].certificate
+        assert proof._repr_html_().startswith("<table><caption><b>Certificate: holds</b>")
+        broken = mlp.Certificate.of(proof.problem, proof.membership * 0.5, proof.multipliers)
+        assert "Certificate: does not hold" in broken._repr_html_()
+
+    def test_a_separator_shows_the_features_that_count(self) -> None:
+        separator = along()[0].separator
+        html = separator_html(separator)
+        assert html.count("<tr>") == 1 + 1 + np.count_nonzero(separator.normal)
+        largest = int(np.argmax(np.abs(separator.normal)))
+        assert f"<th>offset</th><td>{separator.offset:.6g}</td></tr><tr><th>{separator.names[largest]}</th>" in html
 
     def test_estimators_with_feature_maps_have_the_table_of_scikit_learn(self) -> None:
         model = mlp.MomentClassifier(mlp.Concat([mlp.Linear(), mlp.Kernel(landmarks=5)]), mlp.StandardError(1.0))

@@ -223,3 +223,11 @@ def test_a_kind_whose_later_field_is_required_takes_it_by_name() -> None:
 def test_a_field_that_there_is_not_names_those_that_there_are() -> None:
     with pytest.raises(mlp.SpecError, match=r"Share.lo: .*\(got 0.1\); the fields are low, high"):
         mlp.Share(lo=0.1)
+
+
+def test_long_fields_are_shown_by_their_first_entries() -> None:
+    few, many = mlp.Known(positives=range(10)), mlp.Known(positives=range(300))
+    assert repr(few) == "Known(kind='known', positives=(0, 1, 2, 3, 4, 5, 6, 7, 8, 9), negatives=())"
+    assert repr(many) == "Known(kind='known', positives=(0, 1, 2, 3, 4, 5, 6, 7, 8, 9, and 290 more), negatives=())"
+    assert len(repr(mlp.GroupShare(["a", "b"] * 500, low={"a": 0.1}))) < 150
+    assert len(many.model_dump()["positives"]) == 300
