@@ -84,7 +84,11 @@ def path_html(path: Path) -> str:
     ]
     proved = sum(status is Status.OPTIMAL for status in path.statuses)
     title = f"Path: {len(path)} tolerances, {proved} proved optimal"
-    return table(title, _ends(rows), ("tolerance", "status", "weight of the set", "active moments", "seconds"))
+    return table(
+        title,
+        _ends(rows),
+        ("multiple" if path.relative else "tolerance", "status", "weight of the set", "active moments", "seconds"),
+    )
 
 
 def balance_html(balance: Balance) -> str:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import subprocess
 import sys
 from functools import cache
+from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
@@ -12,6 +13,7 @@ import numpy as np
 import pandas as pd
 import pytest
 import scipy.sparse as sp
+from matplotlib.backends.backend_agg import FigureCanvasAgg
 from matplotlib.figure import Figure
 from sklearn.exceptions import NotFittedError
 
@@ -87,6 +89,23 @@ def test_axes_that_are_given_are_drawn_on_and_returned(draw: Any, tmp_path: Path
     assert not left.has_data()
     assert figure.axes == [left, right]
     figure.savefig(tmp_path / "picture.png")
+
+
+@pytest.mark.parametrize("draw", DRAWINGS.values(), ids=list(DRAWINGS))
+def test_titles_legends_and_labels_of_axes_in_a_row_keep_apart(draw: Any) -> None:
+    figure = Figure(figsize=(12, 4))
+    FigureCanvasAgg(figure)
+    row = figure.subplots(1, 3)
+    for axes in row:
+        draw(axes).set_title("a title of one's own")
+    figure.canvas.draw()
+    for axes in row:
+        title, words = axes.title.get_window_extent(), axes.get_legend().get_window_extent()
+        assert not title.overlaps(words)
+        assert axes.bbox.padded(1).containsx(words.x0)
+        assert axes.bbox.padded(1).containsx(words.x1)
+    for left, right in pairwise(row):
+        assert left.xaxis.label.get_window_extent().x1 < right.xaxis.label.get_window_extent().x0
 
 
 @pytest.mark.parametrize("draw", DRAWINGS.values(), ids=list(DRAWINGS))
@@ -207,8 +226,50 @@ class TestMembership:
         assert drawn(membership_plot(again, CASE.X)) == len(CASE.X)
         assert heights(score_plot(again, CASE.X)) == len(CASE.X)
 
+    def test_a_solution_of_weighted_points_is_drawn_by_shares(self) -> None:
+        x, weight = CASE.X[:, :1], np.where(np.arange(len(CASE.X)) % 2, 3.0, 0.5)
+        spec = mlp.Spec(features=mlp.Quadratic(), tolerance=mlp.Relative(0.1))
+        solution = mlp.solve(spec.compile(x, labelled=CASE.labelled, sample_weight=weight))
+        assert solution.membership.max() == pytest.approx(3.0)
+        heights = np.concatenate([points.get_offsets()[:, 1] for points in membership_plot(solution, x).collections])
+        share = solution.membership / weight
+        assert np.allclose(np.sort(heights), np.sort(share), atol=1e-6)
+        assert heights.max() <= 1.0
+
+    def test_labelled_rows_of_no_weight_are_labelled(self, tmp_path: Path) -> None:
+        weight = np.ones(len(CASE.X))
+        weight[CASE.labelled[:5]] = 0.0
+        model = mlp.MomentClassifier("quadratic", 1.0).fit(CASE.X, MARKS, weight)
+        assert np.array_equal(model.labelled_, MARKS == 1)
+        model.save(tmp_path / "model")
+        for each in (model, mlp.MomentClassifier.load(tmp_path / "model")):
+            sizes = {points.get_label(): len(points.get_offsets()) for points in membership_plot(each, CASE.X).collections}
+            assert sizes["labelled"] == len(CASE.labelled)
+
 
 class TestLove:
+    @pytest.mark.parametrize("most", [0, -1, 2.5, True, "all"])
+    def test_no_moment_at_all_is_refused(self, most: Any) -> None:
+        with pytest.raises(mlp.OptionError, match="most must be a whole number of at least 1, not"):
+            love_plot(plane(), most=most)
+
+    def test_it_says_how_many_moments_there_are(self) -> None:
+        assert love_plot(plane(), most=2).get_ylabel() == "2 of 5 moments"
+        assert love_plot(plane()).get_ylabel() == ""
+
+    def test_products_are_told_from_names_with_spaces(self) -> None:
+        frame = pd.DataFrame(CASE.X, columns=["mean area", "worst area"])
+        bound = mlp.Moment(mlp.Quadratic(), 0.0, mlp.Absolute(1e6), name="more")
+        problem = mlp.Spec(features=mlp.Quadratic(), tolerance=mlp.Relative(0.1), constraints=[bound]).compile(
+            frame, labelled=CASE.labelled
+        )
+        balance = mlp.solve(problem).balance()
+        shown = {label.get_text() for label in love_plot(balance).get_yticklabels()}
+        times = "mean area \N{MULTIPLICATION SIGN} worst area"
+        assert {"mean area^2", times, f"more: {times}"} < shown
+        assert times in str(balance)
+        assert "mean area worst area" in [row.name for row in balance]  # by which it is known elsewhere
+
     @pytest.mark.parametrize("model", [plane, detector, chosen], ids=["classifier", "detector", "cv"])
     def test_an_estimator_gives_the_picture_of_its_solution(self, model: Any) -> None:
         fitted = model()
@@ -321,6 +382,13 @@ class TestPath:
         assert axes.get_xscale() == "log"
         assert axes.get_ylim()[0] == 0
         assert axes.get_legend() is None
+
+    def test_multiples_of_the_tolerance_are_told_as_such(self) -> None:
+        problem = mlp.Spec(tolerance=mlp.StandardError(1.0)).compile(CASE.X, labelled=CASE.labelled)
+        multiples = mlp.path(problem, [2.0, 1.0], relative=True)
+        assert path_plot(multiples).get_xlabel() == "multiple of the tolerance"
+        assert path_plot(along()).get_xlabel() == "tolerance"
+        assert "<th>multiple</th>" in multiples._repr_html_()
 
     def test_the_share_is_of_all_points(self) -> None:
         axes = path_plot(along(), share=True)

@@ -96,6 +96,8 @@ class MomentClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]  #
         ``solution_.membership`` is the optimum itself.
     transduction_ : array, shape (N,)
         The label of each row of X: members are the labelled rows and those with ``membership_`` above one half.
+    labelled_ : array of bool, shape (N,)
+        Which rows of X were marked as members, those of no weight among them.
     class_prior_ : float
         The share of the class among the unlabelled rows.
     solution_ : Solution
@@ -315,7 +317,7 @@ class MomentClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]  #
             voters = [each.solution.separator for each in drawn]
         self.classes_, self.pos_label_ = labels.classes, labels.classes.tolist()[labels.positive]
         self.solution_, self.separator_ = found.solution, found.solution.separator
-        self.membership_ = membership
+        self.membership_, self.labelled_ = membership, labels.labelled
         self.transduction_ = labels.named(labels.labelled | (membership > 0.5))
         self.class_prior_ = share_found(membership, search.unlabelled)
         self.n_iter_ = max(1, found.solution.iterations or 0)

@@ -69,6 +69,7 @@ def save_model(model: Any, path: Path) -> None:
         "model.y": solution.multipliers,
         "model.membership": model.membership_,
         "model.found": model.transduction_ == model.pos_label_,
+        "model.labelled": model.labelled_,
     }
     if rule.smoother is not None and rule.values is not None:
         maps = [block.fitted for block in solution.problem.blocks]
@@ -145,7 +146,9 @@ def _built(kind: Any, header: Mapping[str, Any], arrays: Arrays) -> Any:
         raise FileFormatError("it does not name two classes")
     model.pos_label_ = model.classes_.tolist()[classes["positive"]]
     model.membership_ = _numbers(arrays, "model.membership", problem.n_points)
-    found = _numbers(arrays, "model.found", problem.n_points).astype(bool)
+    found, model.labelled_ = (
+        _numbers(arrays, f"model.{name}", problem.n_points).astype(bool) for name in ("found", "labelled")
+    )
     if (model.membership_ < 0).any() or (model.membership_ > 1).any():
         raise FileFormatError("its memberships are not between 0 and 1")
     model.transduction_ = model.classes_[np.where(found, classes["positive"], 1 - classes["positive"])]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from itertools import combinations_with_replacement
 from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
@@ -16,6 +17,7 @@ from momentlp.features.base import FeatureMap, FittedMap
 
 __all__ = ["Linear", "Quadratic", "column_spread"]
 
+TIMES = "\N{MULTIPLICATION SIGN}"
 MOST_MOMENTS = 50_000  # of a quadratic map: 300 columns or so; 3000 would make 4.5 million, which no memory holds
 
 
@@ -106,6 +108,11 @@ class Quadratic(FeatureMap):
         products = self._products(X[:1]).get_feature_names_out(list(inputs))
         state = {"spread": column_spread(self._expand(X))} if self.standardise else {}
         return tuple(str(name) for name in products), state
+
+    def titles(self, fitted: FittedMap) -> tuple[str, ...]:
+        """Set a sign between the factors of a product: the names of columns may have spaces of their own."""
+        pairs = combinations_with_replacement(fitted.inputs, 2)  # in the order in which scikit-learn has them
+        return (*fitted.inputs, *(f"{one}^2" if one == other else f"{one} {TIMES} {other}" for one, other in pairs))
 
     def rows_to_learn(self) -> int:
         """Return one, for the names, unless the spread is to be known."""
