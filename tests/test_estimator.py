@@ -263,6 +263,17 @@ def test_one_labelled_point_has_no_spread() -> None:
     mlp.MomentClassifier("linear", mlp.Relative(0.1)).fit(X, one)
 
 
+def test_nothing_beyond_the_labelled_points_is_told() -> None:
+    line = np.array([[0.0], [0.1], [5.0], [6.0], [7.0]])
+    with pytest.warns(
+        mlp.OnlyLabelledWarning, match=r"no unlabelled point was found.*larger tolerance.*smoothing=None"
+    ) as seen:
+        model = mlp.MomentClassifier("linear", 0.0).fit(line, [1, 1, 0, 0, 0])
+    assert seen[0].filename == __file__
+    assert model.class_prior_ == 0
+    mlp.MomentClassifier("linear", 0.0).fit(line[:4], [1, 1, 0, 0])  # half of all are labelled: no surprise
+
+
 def test_no_set_that_meets_the_constraints() -> None:
     with pytest.raises(mlp.SolverError, match=r"no set of points meets the constraints.*conflict: .*share"):
         mlp.MomentClassifier(constraints=[mlp.Share(0.95, 1.0)]).fit(X, y)

@@ -309,7 +309,8 @@ class TestScores:
 
     def test_nothing_found_is_no_trouble(self) -> None:
         X = np.array([[0.0], [0.1], [5.0], [6.0], [7.0]])
-        model = mlp.MomentClassifier("linear", 0.0).fit(X, [1, 1, 0, 0, 0])
+        with pytest.warns(mlp.OnlyLabelledWarning):
+            model = mlp.MomentClassifier("linear", 0.0).fit(X, [1, 1, 0, 0, 0])
         assert legend(score_plot(model, X)) == ["unlabelled, out", "labelled"]
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import numbers
+import warnings
 from collections.abc import Callable, Mapping
 from dataclasses import replace
 from pathlib import Path
@@ -17,7 +18,7 @@ from sklearn.utils.validation import _check_sample_weight, check_is_fitted, vali
 
 from momentlp.arrays import FloatArray, Matrix, distinct_rows
 from momentlp.constraints import Known
-from momentlp.errors import DataError, OptionError
+from momentlp.errors import DataError, OnlyLabelledWarning, OptionError
 from momentlp.estimator.calibration import FOLDS, Calibration, folds_of, held_out
 from momentlp.estimator.labels import Labels
 from momentlp.estimator.parameters import check_interval, check_parameters
@@ -27,6 +28,7 @@ from momentlp.estimator.search import Search
 from momentlp.features import FeatureMap, Spectral
 from momentlp.solution import Solution
 from momentlp.spec import Spec
+from momentlp.status import Status
 from momentlp.tolerances import StandardError, Tolerance
 
 __all__ = ["MomentClassifier", "default_features"]
@@ -105,7 +107,8 @@ class MomentClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]  #
     separator_ : Separator
         Its hyperplane in feature space.
     offset_ : float
-        The score above which a point is a member: ``decision_function`` is ``score_samples`` less this.
+        The score above which a point is a member: ``decision_function`` is ``score_samples`` less this, with the sign turned
+        if the members are ``classes_[0]``.
     rule_ : Rule
         How points are scored.
     classes_ : array, shape (2,)
@@ -200,7 +203,11 @@ class MomentClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]  #
         return self.rule_.score(self._points(X))
 
     def decision_function(self, X: Any) -> FloatArray:
-        """Return the score of points less ``offset_``: above zero for members (of ``classes_[1]``, for scikit-learn)."""
+        """Return how far points are on the side of ``classes_[1]``, as everywhere in scikit-learn.
+
+        It is ``score_samples`` less ``offset_``, above zero for members, where they are ``classes_[1]``. If ``pos_label`` is
+        ``classes_[0]`` it is the negative of that, below zero for members.
+        """
         score = self.score_samples(X) - self.offset_
         return score if self._positive() == 1 else -score
 
@@ -331,6 +338,15 @@ class MomentClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]  #
         if self.probability:
             scores = scores if found.smoother is None else membership
             self.rule_ = replace(self.rule_, calibration=self._calibration(search, found.solution, scores))
+        proved = found.solution.status is Status.OPTIMAL  # or there is a warning about a limit already
+        if self.class_prior_ == 0 and proved and labels.labelled.mean() < 0.5:
+            # where half of all rows are labelled, as in the checks of scikit-learn, that there are no others is no surprise
+            warnings.warn(
+                "no unlabelled point was found: the class is the labelled points and nothing else. Label more, use a larger "
+                "tolerance, or smoothing=None.",
+                OnlyLabelledWarning,
+                stacklevel=3,
+            )
 
     def _calibration(self, search: Search, start: Solution, scores: FloatArray) -> Calibration:
         n_known, unlabelled = search.known.size, search.unlabelled
