@@ -52,9 +52,9 @@ class BalanceRow:
     active: bool
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class Balance(Sequence[BalanceRow]):
-    """A sequence of :class:`BalanceRow`; ``str`` gives a table.
+    """A sequence of :class:`BalanceRow`, shown as a table.
 
     Attributes
     ----------
@@ -65,23 +65,29 @@ class Balance(Sequence[BalanceRow]):
         ``(sum h)^2 / sum h^2``: how many whole points the memberships amount to.
     share : float
         The size over the number of points: the estimate of the class prior.
+    titles : tuple of str
+        The names of the rows as they are shown: products of columns with a sign between them.
     """
 
     rows: tuple[BalanceRow, ...]
     size: float
     effective_size: float
     share: float
+    titles: tuple[str, ...] = ()
 
     @classmethod
     def of(cls, solution: Solution) -> Self:
         """Compute the table of a solution."""
         problem, h = solution.problem, solution.membership
         parts = np.split(solution.multipliers, np.cumsum([block.n_moments for block in problem.blocks])[:-1])
-        rows = []
+        rows: list[BalanceRow] = []
+        titles: list[str] = []
         for block, y in zip(problem.blocks, parts, strict=True):
             rows += _moments(block, h, y, problem.caps) if block.widens else _constraint(block, h, y, problem.caps)
+            titles += _titles(block) if block.widens else block.names
         size, square = float(h.sum()), float(h @ h)
-        return cls(tuple(rows), size, size**2 / square if square > 0 else 0.0, size / (problem.total or 1.0))
+        effective, share = size**2 / square if square > 0 else 0.0, size / (problem.total or 1.0)
+        return cls(tuple(rows), size, effective, share, tuple(titles))
 
     def __len__(self) -> int:
         return len(self.rows)
@@ -96,20 +102,43 @@ class Balance(Sequence[BalanceRow]):
         """Return the rows as dictionaries, ready for a data frame."""
         return [asdict(row) for row in self.rows]
 
-    def __str__(self) -> str:
+    def table(self) -> list[list[str]]:
+        """Return the rows of the table, headings first, as text."""
         heading = ["moment", "target", "achieved", "difference", "standardised", "before", "multiplier", "active"]
         body = [
             [
-                row.name,
+                title,
                 *(f"{value:.4g}" for value in (row.target, row.achieved, row.difference)),
                 *(f"{value:+.3f}" for value in (row.standardised, row.before)),
                 f"{row.multiplier:.4g}",
                 "yes" if row.active else "",
             ]
-            for row in self.rows
+            for title, row in zip(self.titles or [row.name for row in self.rows], self.rows, strict=True)
         ]
-        sizes = f"size {self.size:.6g}, effective size {self.effective_size:.6g}, share of all points {self.share:.4f}"
-        return f"{aligned([heading, *body])}\n{sizes}"
+        return [heading, *body]
+
+    def summary(self) -> str:
+        """Return the sizes in a line."""
+        return f"size {self.size:.6g}, effective size {self.effective_size:.6g}, share of all points {self.share:.4f}"
+
+    def __repr__(self) -> str:
+        return f"{aligned(self.table())}\n{self.summary()}"
+
+    __str__ = __repr__
+
+    def _repr_html_(self) -> str:
+        from momentlp.notebook import balance_html
+
+        return balance_html(self)
+
+
+def _titles(block: MomentBlock) -> tuple[str, ...]:
+    """Return the names of a block's features as they are shown, behind the name of a constraint that they belong to."""
+    names = () if block.fitted is None else block.fitted.names
+    titles = () if block.fitted is None else block.fitted.declared.titles(block.fitted)
+    if not len(names) == len(titles) == len(block.labels):
+        return block.labels
+    return tuple(label.removesuffix(name) + title for label, name, title in zip(block.labels, names, titles, strict=True))
 
 
 def _moments(block: MomentBlock, h: FloatArray, y: FloatArray, caps: FloatArray) -> list[BalanceRow]:

@@ -31,7 +31,7 @@ def progress(asked: bool | Callable[[int, int | None], Any], total: int | None) 
     ...     shown(1)
     1 2
     """
-    if not isinstance(asked, bool):
+    if callable(asked):
         yield lambda done: asked(done, total)
     elif not asked:
         yield lambda _: None

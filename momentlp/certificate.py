@@ -121,6 +121,11 @@ class Certificate:
         """Whether (h, y) proves itself optimal: residuals and gap all within ``tol``."""
         return bool(self.error <= tol)
 
+    def _repr_html_(self) -> str:
+        from momentlp.notebook import certificate_html
+
+        return certificate_html(self)
+
     def exact(self, *, time_limit: float | None = None, second_opinion: bool = False) -> ExactProof:
         """Prove the exact optimum in rational arithmetic, and say whether this answer is the vertex that attains it.
 

@@ -49,9 +49,9 @@ COLUMNS: dict[str, Callable[[dict[str, Any]], str]] = {
 }
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class Comparison(Sequence[dict[str, Any]]):
-    """One record per backend. It is a sequence of dictionaries; ``str`` gives a table.
+    """One record per backend. It is a sequence of dictionaries, shown as a table.
 
     Attributes
     ----------
@@ -104,8 +104,15 @@ class Comparison(Sequence[dict[str, Any]]):
         """Return the rows of the table, headings first, as text."""
         return [list(COLUMNS), *([show(row) for show in COLUMNS.values()] for row in self.records)]
 
-    def __str__(self) -> str:
+    def __repr__(self) -> str:
         return f"{aligned(self.table())}\n{self.verdict()}"
+
+    __str__ = __repr__
+
+    def _repr_html_(self) -> str:
+        from momentlp.notebook import comparison_html
+
+        return comparison_html(self)
 
     def to_csv(self, path: str | Path | None = None) -> str:
         """Return the records as CSV, and write them to a file if one is named."""

@@ -104,7 +104,13 @@ Fraction = Annotated[float, Field(ge=0, le=1)]
 
 
 class Share(Constraint):
-    """The share of all points, by weight, that belong to the class (the class prior): ``low <= sum(h) / N <= high``."""
+    """The share of all points, by weight, that belong to the class (the class prior): ``low <= sum(h) / N <= high``.
+
+    Parameters
+    ----------
+    low, high : float
+        Between 0 and 1. What is left out bounds nothing.
+    """
 
     kind: Literal["share"] = "share"
     low: Fraction = 0.0
@@ -149,6 +155,7 @@ class Known(Constraint):
     Parameters
     ----------
     positives, negatives : indices or boolean mask into X
+        Points that are in the class, and points that are outside. At least one of them names a point.
     n_points : int, optional
         How many points there must be. A mask says it by its length.
     """

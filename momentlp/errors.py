@@ -66,4 +66,4 @@ class ModelError(MomentLPError, ValueError):
 
 
 class OnlyLabelledWarning(UserWarning):
-    """The answer is the labelled set and nothing else, because nothing else can have its mean."""
+    """The answer is the labelled set and nothing else."""

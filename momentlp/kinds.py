@@ -10,7 +10,9 @@ from __future__ import annotations
 
 import reprlib
 from collections.abc import Iterator
+from dataclasses import dataclass
 from importlib.metadata import entry_points
+from inspect import Parameter, Signature
 from typing import Any, ClassVar, Self
 
 from pydantic import BaseModel, ConfigDict, ValidationError
@@ -22,6 +24,41 @@ __all__ = ["Declared", "Kind", "short"]
 PLAIN = (str, bytes, int, float, list, tuple, dict, set, frozenset)  # of which reprlib shows the first few entries
 LONGEST = 60  # characters of a value that an error shows
 MOST_MISTAKES = 8  # that one error lists
+MOST_ENTRIES = 10  # of a field that are shown
+
+
+@dataclass(frozen=True, repr=False)
+class _Shown:
+    """Stands for a value that is shown in words of our own."""
+
+    words: str
+
+    def __repr__(self) -> str:
+        return self.words
+
+
+ANEW = _Shown("...")  # in a signature: a default that is made anew for every instance
+
+
+def _fields(cls: type[BaseModel]) -> list[str]:
+    """Return the fields that a user gives, in the order in which they may be given without a name."""
+    return [name for name in cls.model_fields if name not in ("kind", "version")]
+
+
+def _signature(cls: type[BaseModel]) -> Signature:
+    """Return the signature of the constructor."""
+    parameters = [Parameter("self", Parameter.POSITIONAL_ONLY)]
+    by_name = optional = False
+    for name in _fields(cls):
+        field = cls.model_fields[name]
+        default: Any = Parameter.empty
+        if field.is_required():
+            by_name = by_name or optional  # after one that may be left out it needs its name
+        else:
+            default, optional = field.default if field.default_factory is None else ANEW, True
+        kind = Parameter.KEYWORD_ONLY if by_name else Parameter.POSITIONAL_OR_KEYWORD
+        parameters.append(Parameter(name, kind, default=default))
+    return Signature(parameters)
 
 
 class Declared(BaseModel):
@@ -34,17 +71,39 @@ class Declared(BaseModel):
         try:
             super().__init__(**fields)
         except ValidationError as error:
-            raise SpecError(_explain(type(self).__name__, error)) from None
+            raise SpecError(_explain(type(self), error)) from None
+
+    @classmethod
+    def __pydantic_init_subclass__(cls, **_: Any) -> None:
+        """Give the class a constructor that says what it takes, for ``help`` and for whoever completes what is typed."""
+        if "__init__" in vars(cls):
+            return
+
+        def __init__(self: Any, /, *values: Any, **fields: Any) -> None:  # noqa: N807  it becomes the one of the class
+            super(cls, self).__init__(*values, **fields)
+
+        __init__.__qualname__ = f"{cls.__qualname__}.__init__"
+        __init__.__signature__ = _signature(cls)  # type: ignore[attr-defined]  # which inspect looks for
+        cls.__init__ = __init__  # type: ignore[method-assign]
 
     @classmethod
     def _name_positional(cls, values: tuple[Any, ...], fields: dict[str, Any]) -> dict[str, Any]:
-        names = [name for name in cls.model_fields if name not in ("kind", "version")]
+        names = _fields(cls)
         if len(values) > len(names):
             raise SpecError(f"{cls.__name__} takes at most {len(names)} value(s) ({', '.join(names)}), not {len(values)}.")
         named = dict(zip(names, values, strict=False))
         if twice := named.keys() & fields.keys():
             raise SpecError(f"{cls.__name__} got {min(twice)!r} twice: once by position and once by name.")
         return named
+
+    def __repr_args__(self) -> Iterator[tuple[str | None, Any]]:
+        """Show the first entries of long fields: there may be one per point."""
+        for name, value in super().__repr_args__():
+            if isinstance(value, tuple) and len(value) > MOST_ENTRIES:
+                first = ", ".join(map(repr, value[:MOST_ENTRIES]))
+                yield name, _Shown(f"({first}, and {len(value) - MOST_ENTRIES} more)")
+            else:
+                yield name, value
 
     def __setattr__(self, name: str, value: Any) -> None:
         raise SpecError(f"{type(self).__name__}.{name} cannot be changed: make a new {type(self).__name__}.")
@@ -57,8 +116,9 @@ class Kind(Declared):
     kind: str
 
     @classmethod
-    def __pydantic_init_subclass__(cls, **_: Any) -> None:
+    def __pydantic_init_subclass__(cls, **options: Any) -> None:
         """Refuse a second class of the same kind; defining the same class anew, as in a notebook, is fine."""
+        super().__pydantic_init_subclass__(**options)
         name = _kind_of(cls)
         family = next((base for base in cls.__mro__ if "group" in vars(base)), None)
         for other in _descendants(family) if name is not None and family is not None else ():
@@ -132,13 +192,15 @@ def short(value: Any) -> str:
     return text if len(text) <= LONGEST else f"{text[:LONGEST]}..."
 
 
-def _explain(owner: str, error: ValidationError) -> str:
+def _explain(owner: type[BaseModel], error: ValidationError) -> str:
     lines = []
     for problem in error.errors(include_url=False)[:MOST_MISTAKES]:
         where = ".".join(str(part) if isinstance(part, int) else _name(part) for part in problem["loc"])
         message = " ".join(problem["msg"].removeprefix("Value error, ").split())
         got = "" if problem["type"] in ("missing", "value_error") else f" (got {short(problem['input'])})"
-        lines.append(f"{owner}{'.' + where if where else ''}: {message}{got}")
+        if problem["type"] == "extra_forbidden" and len(problem["loc"]) == 1:
+            got += f"; the fields are {', '.join(_fields(owner)) or 'none'}"
+        lines.append(f"{owner.__name__}{'.' + where if where else ''}: {message}{got}")
     more = error.error_count() - len(lines)
     return "; ".join(lines) + (f"; and {more} more" if more > 0 else "")
 

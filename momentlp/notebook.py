@@ -9,13 +9,26 @@ from typing import TYPE_CHECKING
 from momentlp.status import Status
 
 if TYPE_CHECKING:
+    from momentlp.balance import Balance
+    from momentlp.certificate import Certificate
+    from momentlp.compare import Comparison
     from momentlp.estimator.prior import PriorInterval
     from momentlp.path import Path
+    from momentlp.separator import Separator
     from momentlp.solution import Solution
 
-__all__ = ["interval_html", "path_html", "solution_html", "table"]
+__all__ = [
+    "balance_html",
+    "certificate_html",
+    "comparison_html",
+    "interval_html",
+    "path_html",
+    "separator_html",
+    "solution_html",
+    "table",
+]
 
-MOST_ROWS = 20  # of a path; of a longer one the first and the last are shown
+MOST_ROWS = 20  # of a longer table the first and the last are shown
 
 
 def table(title: str, rows: Iterable[Sequence[object]], heading: Sequence[str] = ()) -> str:
@@ -69,13 +82,53 @@ def path_html(path: Path) -> str:
         )
         for tolerance, solution in zip(path.tolerances, path, strict=True)
     ]
-    left_out = len(rows) - MOST_ROWS
-    if left_out > 1:
-        half = MOST_ROWS // 2
-        rows[half:-half] = [(f"... {left_out} more ...",)]
     proved = sum(status is Status.OPTIMAL for status in path.statuses)
     title = f"Path: {len(path)} tolerances, {proved} proved optimal"
-    return table(title, rows, ("tolerance", "status", "weight of the set", "active moments", "seconds"))
+    return table(
+        title,
+        _ends(rows),
+        ("multiple" if path.relative else "tolerance", "status", "weight of the set", "active moments", "seconds"),
+    )
+
+
+def balance_html(balance: Balance) -> str:
+    """Show a balance table: a row for every moment, or for the first and the last of many."""
+    heading, *body = balance.table()
+    return table(balance.summary(), _ends([tuple(row) for row in body]), heading)
+
+
+def comparison_html(comparison: Comparison) -> str:
+    """Show a comparison: a row for every backend, under what they confirm."""
+    heading, *body = comparison.table()
+    return table(comparison.verdict(), body, heading)
+
+
+def certificate_html(proof: Certificate) -> str:
+    """Show a certificate: whether it proves the answer, and by how much."""
+    return table(
+        f"Certificate: {'holds' if proof.holds() else 'does not hold'}",
+        [
+            ("weight of the set", f"{proof.objective:.6g}"),
+            ("none weighs over", f"{proof.bound:.6g}"),
+            ("gap", f"{proof.gap:.1e}"),
+            ("residuals", f"{proof.primal_residual:.1e} primal, {proof.dual_residual:.1e} dual"),
+            ("complementarity", f"{proof.complementarity:.1e}"),
+            ("fractional points", f"{proof.fractional:,} of {proof.problem.n_points:,}"),
+            ("active moments", f"{proof.active:,} of {proof.problem.n_moments:,}"),
+        ],
+    )
+
+
+def separator_html(separator: Separator) -> str:
+    """Show a hyperplane: its offset and the entries of its normal that are not zero, the largest first."""
+    entries = [(name, value) for name, value in zip(separator.names, separator.normal.tolist(), strict=True) if value]
+    entries.sort(key=lambda entry: -abs(entry[1]))
+    rows: list[tuple[object, ...]] = [("offset", f"{separator.offset:.6g}")]
+    rows += [(name, f"{value:.6g}") for name, value in entries[:MOST_ROWS]]
+    if len(entries) > MOST_ROWS:
+        rows.append((f"... {len(entries) - MOST_ROWS} smaller ones ...",))
+    title = f"Separator: {len(entries):,} of {separator.normal.size:,} features count"
+    return table(title, rows, ("feature", "weight"))
 
 
 def interval_html(interval: PriorInterval) -> str:
@@ -88,6 +141,12 @@ def interval_html(interval: PriorInterval) -> str:
             ("bootstrap samples", f"{interval.resampled.size:,}"),
         ],
     )
+
+
+def _ends(rows: list[tuple[object, ...]]) -> list[tuple[object, ...]]:
+    """Leave out the middle of many rows, and say how many they are."""
+    left_out, half = len(rows) - MOST_ROWS, MOST_ROWS // 2
+    return [*rows[:half], (f"... {left_out} more ...",), *rows[-half:]] if left_out > 1 else rows
 
 
 def _cells(row: Sequence[object], width: int) -> str:

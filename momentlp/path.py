@@ -30,10 +30,13 @@ class Path:
     tolerances : array, shape (T,)
     solutions : tuple of Solution
         One per tolerance, each with its certificate.
+    relative : bool
+        Whether the tolerances are multiples of the problem's own.
     """
 
     tolerances: FloatArray
     solutions: tuple[Solution, ...]
+    relative: bool = False
 
     @property
     def memberships(self) -> FloatArray:
@@ -141,7 +144,7 @@ def path(
         solutions.append(solve(now, solver, start=warm, **options))
         if stop is not None and stop(solutions[-1]):
             break
-    return Path(np.array(values[: len(solutions)]), tuple(solutions))
+    return Path(np.array(values[: len(solutions)]), tuple(solutions), relative)
 
 
 def _checked(tolerances: Any) -> list[float]:

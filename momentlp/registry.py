@@ -9,8 +9,9 @@ from typing import Any
 
 from momentlp.backend import Backend
 from momentlp.errors import BackendNotFoundError, BackendUnavailableError, SolverError
+from momentlp.layout import aligned
 
-__all__ = ["AUTO", "BackendInfo", "available_version", "backends", "find_backend", "get_backend", "modeller"]
+__all__ = ["AUTO", "BackendInfo", "BackendList", "available_version", "backends", "find_backend", "get_backend", "modeller"]
 
 GROUP = "momentlp.backends"
 AUTO = "auto"
@@ -29,7 +30,27 @@ class BackendInfo:
     capabilities: tuple[str, ...]
 
 
-def backends() -> list[BackendInfo]:
+class BackendList(list[BackendInfo]):
+    """Backends, shown as a table."""
+
+    def table(self) -> list[list[str]]:
+        """Return the rows of the table, headings first, as text."""
+        rows = [
+            [info.name, info.engine, info.version or "-", "yes" if info.available else "no", info.reason] for info in self
+        ]
+        return [["backend", "engine", "version", "available", "why not"], *rows]
+
+    def __repr__(self) -> str:
+        return aligned(self.table())
+
+    def _repr_html_(self) -> str:
+        from momentlp.notebook import table
+
+        heading, *body = self.table()
+        return table("Backends", body, heading)
+
+
+def backends() -> BackendList:
     """List every registered backend, by name, without failing for one that cannot be used.
 
     Examples
@@ -37,7 +58,7 @@ def backends() -> list[BackendInfo]:
     >>> [info.name for info in backends() if info.available and info.engine == "HiGHS"]
     ['highs', 'pyomo', 'scipy', 'sifting']
     """
-    return [_describe(name) for name in sorted(_registered())]
+    return BackendList(_describe(name) for name in sorted(_registered()))
 
 
 def get_backend(backend: str | Backend) -> Backend:

@@ -113,6 +113,11 @@ class Separator:
         """Tell which new points belong to the class: those that score above zero."""
         return self.decision_function(X) > 0
 
+    def _repr_html_(self) -> str:
+        from momentlp.notebook import separator_html
+
+        return separator_html(self)
+
 
 def _bare_features(X: Any, width: int) -> Any:
     features, _ = as_points(X, "X")

@@ -216,7 +216,10 @@ class StandardError(_Width):
         size = float(counts.sum())
         if target.sample is None or size <= 1 or np.count_nonzero(counts) < 2:
             got = "only the mean was given" if target.sample is None else f"those given count as {size:g}"
-            raise CompileError(f"StandardError needs at least two labelled points to see how much they differ, but {got}.")
+            raise CompileError(
+                f"StandardError needs at least two labelled points to see how much they differ, but {got}: give more, or a "
+                "tolerance such as mlp.Relative(0.1)."
+            )
         sample = target.sample.toarray() if is_sparse(target.sample) else np.asarray(target.sample, dtype=np.float64)
         off = sample - counts @ sample / size
         spread = np.sqrt(counts @ off**2 / (size - 1))

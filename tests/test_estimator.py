@@ -16,6 +16,7 @@ import sklearn
 from clouds import clouds
 from joblib import parallel_config
 from sklearn.base import clone
+from sklearn.decomposition import PCA
 from sklearn.exceptions import ConvergenceWarning, NotFittedError
 from sklearn.metrics import make_scorer
 from sklearn.model_selection import GridSearchCV, StratifiedKFold
@@ -116,6 +117,36 @@ def test_any_two_values_of_y(member: Any, other: Any) -> None:
         assert mlp.MomentClassifier().fit(X, labels).pos_label_ == member
 
 
+def test_words_that_may_have_been_taken_the_wrong_way_round() -> None:
+    words = np.where(y == 1, "positive", "unlabelled")
+    told = r"130 of 150 rows are marked as members \('unlabelled', the larger label\): .* pos_label='positive'"
+    for labels in (words, words.astype(object)):
+        with pytest.warns(UserWarning, match=told) as seen:
+            model = mlp.MomentClassifier("linear").fit(X, labels)
+        assert seen[0].filename == __file__
+        assert model.pos_label_ == "unlabelled"  # the rule stays what it is
+    mlp.MomentClassifier("linear", pos_label="positive").fit(X, words)
+    mlp.MomentClassifier("linear", pos_label="unlabelled").fit(X, words)  # who says it means it
+
+
+def test_rows_of_words_count_by_their_weight() -> None:
+    words, heavy = np.where(y == 1, "positive", "unlabelled"), np.where(y == 1, 100.0, 1.0)
+    assert mlp.MomentClassifier("linear").fit(X, words, heavy).pos_label_ == "unlabelled"
+    with pytest.warns(UserWarning, match="20 of 150 rows are marked as members"):
+        mlp.MomentClassifier("linear").fit(X, np.where(y == 1, "yes", "no"), heavy)
+
+
+def test_numbers_are_taken_as_they_are() -> None:
+    """The checks of scikit-learn mark two rows in three with a 1."""
+    mlp.MomentClassifier("linear").fit(X, 1 - y)
+
+
+def test_labels_of_objects_stay_objects() -> None:
+    labels = np.where(y == 1, "yes", "no").astype(object)
+    model = mlp.MomentClassifier("linear").fit(X, labels)
+    assert model.predict(X).dtype == model.transduction_.dtype == model.classes_.dtype == object
+
+
 # What cannot be
 
 
@@ -179,6 +210,15 @@ def test_weights_that_make_no_sense(weight: np.ndarray, words: str) -> None:
         ({"tolerance": True}, "tolerance must be"),
         ({"features": "linaer"}, "'linaer' is not a registered kind of features; known: concat, kernel, linear"),
         ({"features": mlp.Linear}, "expected one of the features"),
+        ({"features": None}, "features: expected one of the features, .* The name of a kind will do too"),
+        ({"features": PCA(2)}, r"features is a PCA, .* wrap it: mlp.Transformer\(PCA\(n_components=2\)\)"),
+        ({"constraints": None}, r"constraints must be a list of constraints, such as \[mlp.Share.* not None"),
+        ({"constraints": "share"}, "constraints must be a list of constraints, .* not 'share'"),
+        ({"constraints": mlp.Share(0.1, 0.3)}, r"constraints is one Share: put it in a list: constraints=\[mlp.Share\("),
+        ({"solve_params": 3}, r"solve_params must be a dictionary of what momentlp.solve takes, .* not 3"),
+        ({"solve_params": [("threads", 1)]}, "solve_params must be a dictionary"),
+        ({"probability": "yes"}, "probability must be True or False, not 'yes'"),
+        ({"probability": 1}, "probability must be True or False, not 1"),
         ({"constraints": [mlp.Known(negatives=np.flatnonzero(y)[:1])]}, "among the positives of one and the negatives"),
         ({"constraints": [mlp.GroupShare("x7", low={"1": 0.5})]}, "GroupShare.groups names column 'x7'"),
         ({"tol": -1.0}, "tol must be a number greater than 0"),
@@ -193,6 +233,48 @@ def test_weights_that_make_no_sense(weight: np.ndarray, words: str) -> None:
 def test_parameters_that_make_no_sense(parameters: dict[str, Any], words: str) -> None:
     with pytest.raises(ValueError, match=words):
         mlp.MomentClassifier(**parameters).fit(X, y)
+
+
+@pytest.mark.parametrize("parameters", [{"bagging": -1}, {"smoothing": 0.0}, {"probability": 1}, {"tolerance": "wide"}])
+def test_parameters_come_before_the_data(parameters: dict[str, Any]) -> None:
+    with pytest.raises(mlp.OptionError, match=next(iter(parameters))):
+        mlp.MomentClassifier(**parameters).fit([["not", "numbers"]], None)
+
+
+def test_what_numpy_says_is_yes_or_no_too() -> None:
+    assert hasattr(mlp.MomentClassifier("linear", probability=np.True_).fit(X, y), "predict_proba")
+
+
+@pytest.mark.parametrize(
+    ("arguments", "words"),
+    [
+        ({"level": "a"}, "level must be a number between 0 and 1, such as 0.9, not 'a'"),
+        ({"level": True}, "level must be a number"),
+        ({"n_resamples": 20.0}, "n_resamples must be a whole number, such as 200, not 20.0"),
+        ({"progress": None}, "progress must be True, False or a function of how many are done .* not None"),
+    ],
+)
+def test_arguments_of_the_interval_that_make_no_sense(arguments: dict[str, Any], words: str) -> None:
+    with pytest.raises(mlp.OptionError, match=words):
+        mlp.MomentClassifier("linear").fit(X, y).class_prior_interval(**arguments)
+
+
+def test_one_labelled_point_has_no_spread() -> None:
+    one = np.arange(150) == np.flatnonzero(y)[0]
+    with pytest.raises(mlp.CompileError, match=r"at least two labelled points .* a tolerance such as mlp.Relative\(0.1\)"):
+        mlp.MomentClassifier("linear").fit(X, one)
+    mlp.MomentClassifier("linear", mlp.Relative(0.1)).fit(X, one)
+
+
+def test_nothing_beyond_the_labelled_points_is_told() -> None:
+    line = np.array([[0.0], [0.1], [5.0], [6.0], [7.0]])
+    with pytest.warns(
+        mlp.OnlyLabelledWarning, match=r"no unlabelled point was found.*larger tolerance.*smoothing=None"
+    ) as seen:
+        model = mlp.MomentClassifier("linear", 0.0).fit(line, [1, 1, 0, 0, 0])
+    assert seen[0].filename == __file__
+    assert model.class_prior_ == 0
+    mlp.MomentClassifier("linear", 0.0).fit(line[:4], [1, 1, 0, 0])  # half of all are labelled: no surprise
 
 
 def test_no_set_that_meets_the_constraints() -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import warnings
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -340,3 +341,14 @@ def test_a_corpus_compiles_without_becoming_dense() -> None:
         problem = mlp.Spec(tolerance=mlp.StandardError(3.0)).compile(words, labelled=range(300))
         problem.linear_program()
     assert peak.bytes is None or peak.bytes < 150e6
+
+
+@pytest.mark.parametrize("form", [np.asarray, sp.csr_array])
+def test_products_of_too_many_columns_are_refused_before_they_are_made(form: Any) -> None:
+    X = form(np.ones((4, 3000)))
+    told = r"4,504,500 moments of 3,000 columns, .* fewer columns, .* mlp.Transformer\(PCA"
+    with pytest.raises(mlp.CompileError, match=told):
+        mlp.Spec(features=mlp.Quadratic()).compile(X, labelled=[0, 1])
+    with pytest.raises(mlp.CompileError, match=told):
+        mlp.MomentClassifier("quadratic").fit(X, [1, 1, 0, 0])
+    assert len(mlp.Quadratic().fit(np.ones((1, 256))).names) == 33152  # as many as images of 16 by 16 have

@@ -101,6 +101,26 @@ def test_labels_of_all_kinds(member: Any, other: Any, tmp_path: Path) -> None:
     assert np.array_equal(loaded.transduction_, model.transduction_)
 
 
+@pytest.mark.parametrize("dtype", ["bool", "int8", "uint8", "int16", "uint64", "float32", "float64", "str", "object"])
+def test_labels_keep_their_type(dtype: str, tmp_path: Path) -> None:
+    values = np.array(["known", "?"] if dtype in ("str", "object") else [1, 0], dtype=dtype)
+    labels = values[1 - y]
+    model = mlp.MomentClassifier("linear").fit(X, labels)
+    model.save(tmp_path / "model")
+    loaded = mlp.MomentClassifier.load(tmp_path / "model")
+    for each in (model, loaded):
+        kept = (each.classes_, each.predict(new), each.transduction_)
+        assert [array.dtype for array in kept] == [labels.dtype] * 3
+    assert np.array_equal(loaded.transduction_, model.transduction_)
+
+
+def test_labels_of_a_type_that_no_file_holds(tmp_path: Path) -> None:
+    model = mlp.MomentClassifier("linear").fit(X, y)
+    model.classes_ = model.classes_.astype(np.longdouble)
+    with pytest.raises(mlp.FileFormatError, match="labels of type"):
+        model.save(tmp_path / "model")
+
+
 @pytest.mark.parametrize("kind", [mlp.MomentClassifier, mlp.MomentOutlierDetector])
 def test_names_of_columns(kind: Any, tmp_path: Path) -> None:
     frame = pd.DataFrame(X, columns=["height", "width"])
@@ -251,6 +271,12 @@ def test_a_change_that_is_none(saved: Path, fitted: dict[str, Any]) -> None:
         ({"attributes": {"n_features_in_": 5}}, {}),
         ({"names": ["height"]}, {}),
         ({"classes": {"values": [1, 1]}}, {}),
+        ({"classes": {"dtype": "V8"}}, {}),
+        ({"classes": {"dtype": ["int8", "int8"]}}, {}),
+        ({"classes": {"dtype": "object"}}, {}),
+        ({"classes": {"dtype": "object", "values": ["a", ["b"]]}}, {}),
+        ({"classes": {"dtype": "uint8", "values": [0, 300]}}, {}),
+        ({"classes": {"dtype": "int64", "values": [0.5, 1.5]}}, {}),
         ({}, {"model.found": lambda found: found[:3]}),
         ({}, {"model.membership": lambda h: 7 * h}),
     ],

@@ -5,6 +5,7 @@ from __future__ import annotations
 import subprocess
 import sys
 from functools import cache
+from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
@@ -13,11 +14,12 @@ import pandas as pd
 import pytest
 import scipy.sparse as sp
 from clouds import clouds
+from matplotlib.backends.backend_agg import FigureCanvasAgg
 from matplotlib.figure import Figure
 from sklearn.exceptions import NotFittedError
 
 import momentlp as mlp
-from momentlp.notebook import table
+from momentlp.notebook import separator_html, table
 from momentlp.plots import love_plot, membership_plot, path_plot, score_plot, selection_plot
 from momentlp.synthetic import make_gaussian
 
@@ -88,6 +90,23 @@ def test_axes_that_are_given_are_drawn_on_and_returned(draw: Any, tmp_path: Path
     assert not left.has_data()
     assert figure.axes == [left, right]
     figure.savefig(tmp_path / "picture.png")
+
+
+@pytest.mark.parametrize("draw", DRAWINGS.values(), ids=list(DRAWINGS))
+def test_titles_legends_and_labels_of_axes_in_a_row_keep_apart(draw: Any) -> None:
+    figure = Figure(figsize=(12, 4))
+    FigureCanvasAgg(figure)
+    row = figure.subplots(1, 3)
+    for axes in row:
+        draw(axes).set_title("a title of one's own")
+    figure.canvas.draw()
+    for axes in row:
+        title, words = axes.title.get_window_extent(), axes.get_legend().get_window_extent()
+        assert not title.overlaps(words)
+        assert axes.bbox.padded(1).containsx(words.x0)
+        assert axes.bbox.padded(1).containsx(words.x1)
+    for left, right in pairwise(row):
+        assert left.xaxis.label.get_window_extent().x1 < right.xaxis.label.get_window_extent().x0
 
 
 @pytest.mark.parametrize("draw", DRAWINGS.values(), ids=list(DRAWINGS))
@@ -208,8 +227,50 @@ class TestMembership:
         assert drawn(membership_plot(again, CASE.X)) == len(CASE.X)
         assert heights(score_plot(again, CASE.X)) == len(CASE.X)
 
+    def test_a_solution_of_weighted_points_is_drawn_by_shares(self) -> None:
+        x, weight = CASE.X[:, :1], np.where(np.arange(len(CASE.X)) % 2, 3.0, 0.5)
+        spec = mlp.Spec(features=mlp.Quadratic(), tolerance=mlp.Relative(0.1))
+        solution = mlp.solve(spec.compile(x, labelled=CASE.labelled, sample_weight=weight))
+        assert solution.membership.max() == pytest.approx(3.0)
+        heights = np.concatenate([points.get_offsets()[:, 1] for points in membership_plot(solution, x).collections])
+        share = solution.membership / weight
+        assert np.allclose(np.sort(heights), np.sort(share), atol=1e-6)
+        assert heights.max() <= 1.0
+
+    def test_labelled_rows_of_no_weight_are_labelled(self, tmp_path: Path) -> None:
+        weight = np.ones(len(CASE.X))
+        weight[CASE.labelled[:5]] = 0.0
+        model = mlp.MomentClassifier("quadratic", 1.0).fit(CASE.X, MARKS, weight)
+        assert np.array_equal(model.labelled_, MARKS == 1)
+        model.save(tmp_path / "model")
+        for each in (model, mlp.MomentClassifier.load(tmp_path / "model")):
+            sizes = {points.get_label(): len(points.get_offsets()) for points in membership_plot(each, CASE.X).collections}
+            assert sizes["labelled"] == len(CASE.labelled)
+
 
 class TestLove:
+    @pytest.mark.parametrize("most", [0, -1, 2.5, True, "all"])
+    def test_no_moment_at_all_is_refused(self, most: Any) -> None:
+        with pytest.raises(mlp.OptionError, match="most must be a whole number of at least 1, not"):
+            love_plot(plane(), most=most)
+
+    def test_it_says_how_many_moments_there_are(self) -> None:
+        assert love_plot(plane(), most=2).get_ylabel() == "2 of 5 moments"
+        assert love_plot(plane()).get_ylabel() == ""
+
+    def test_products_are_told_from_names_with_spaces(self) -> None:
+        frame = pd.DataFrame(CASE.X, columns=["mean area", "worst area"])
+        bound = mlp.Moment(mlp.Quadratic(), 0.0, mlp.Absolute(1e6), name="more")
+        problem = mlp.Spec(features=mlp.Quadratic(), tolerance=mlp.Relative(0.1), constraints=[bound]).compile(
+            frame, labelled=CASE.labelled
+        )
+        balance = mlp.solve(problem).balance()
+        shown = {label.get_text() for label in love_plot(balance).get_yticklabels()}
+        times = "mean area \N{MULTIPLICATION SIGN} worst area"
+        assert {"mean area^2", times, f"more: {times}"} < shown
+        assert times in str(balance)
+        assert "mean area worst area" in [row.name for row in balance]  # by which it is known elsewhere
+
     @pytest.mark.parametrize("model", [plane, detector, chosen], ids=["classifier", "detector", "cv"])
     def test_an_estimator_gives_the_picture_of_its_solution(self, model: Any) -> None:
         fitted = model()
@@ -249,7 +310,8 @@ class TestScores:
 
     def test_nothing_found_is_no_trouble(self) -> None:
         X = np.array([[0.0], [0.1], [5.0], [6.0], [7.0]])
-        model = mlp.MomentClassifier("linear", 0.0).fit(X, [1, 1, 0, 0, 0])
+        with pytest.warns(mlp.OnlyLabelledWarning):
+            model = mlp.MomentClassifier("linear", 0.0).fit(X, [1, 1, 0, 0, 0])
         assert legend(score_plot(model, X)) == ["unlabelled, out", "labelled"]
 
 
@@ -333,6 +395,13 @@ class TestPath:
         assert axes.get_ylim()[0] == 0
         assert axes.get_legend() is None
 
+    def test_multiples_of_the_tolerance_are_told_as_such(self) -> None:
+        problem = mlp.Spec(tolerance=mlp.StandardError(1.0)).compile(CASE.X, labelled=CASE.labelled)
+        multiples = mlp.path(problem, [2.0, 1.0], relative=True)
+        assert path_plot(multiples).get_xlabel() == "multiple of the tolerance"
+        assert path_plot(along()).get_xlabel() == "tolerance"
+        assert "<th>multiple</th>" in multiples._repr_html_()
+
     def test_the_share_is_of_all_points(self) -> None:
         axes = path_plot(along(), share=True)
         assert axes.lines[0].get_ydata().tolist() == (along().objectives[::-1] / len(CASE.X)).tolist()
@@ -408,6 +477,39 @@ class TestNotebook:
         interval = mlp.PriorInterval(0.25, 0.2, 0.3, 0.9, np.full(50, 0.25))
         html = interval._repr_html_()
         assert "<th>90% interval</th><td>0.2000 to 0.3000</td>" in html
+
+    def test_a_balance_shows_a_row_for_every_moment_or_the_ends_of_many(self) -> None:
+        balance = along()[0].balance()
+        assert repr(balance) == str(balance)
+        assert repr(balance).splitlines()[0].split()[:2] == ["moment", "target"]
+        html = balance._repr_html_()
+        assert html.count("<tr>") == 1 + len(balance)
+        assert f"share of all points {balance.share:.4f}</b>" in html
+        many = mlp.solve(mlp.Spec(features=mlp.Kernel(landmarks=40)).compile(CASE.X, labelled=CASE.labelled)).balance()
+        assert "... 20 more ..." in many._repr_html_()
+        assert len(repr(many).splitlines()) == 1 + 40 + 1
+
+    def test_a_comparison_and_a_list_of_backends_show_tables(self) -> None:
+        compared = mlp.compare(along()[0].problem, ["highs", "scipy"])
+        assert repr(compared) == str(compared)
+        assert compared._repr_html_().count("<tr>") == 1 + 2
+        assert "objectives agree" in compared._repr_html_()
+        infos = mlp.backends()
+        assert repr(infos).splitlines()[0].split()[:3] == ["backend", "engine", "version"]
+        assert infos._repr_html_().count("<tr>") == 1 + len(infos)
+
+    def test_a_certificate_says_whether_it_holds(self) -> None:
+        proof = along()[0].certificate
+        assert proof._repr_html_().startswith("<table><caption><b>Certificate: holds</b>")
+        broken = mlp.Certificate.of(proof.problem, proof.membership * 0.5, proof.multipliers)
+        assert "Certificate: does not hold" in broken._repr_html_()
+
+    def test_a_separator_shows_the_features_that_count(self) -> None:
+        separator = along()[0].separator
+        html = separator_html(separator)
+        assert html.count("<tr>") == 1 + 1 + np.count_nonzero(separator.normal)
+        largest = int(np.argmax(np.abs(separator.normal)))
+        assert f"<th>offset</th><td>{separator.offset:.6g}</td></tr><tr><th>{separator.names[largest]}</th>" in html
 
     def test_estimators_with_feature_maps_have_the_table_of_scikit_learn(self) -> None:
         model = mlp.MomentClassifier(mlp.Concat([mlp.Linear(), mlp.Kernel(landmarks=5)]), mlp.StandardError(1.0))

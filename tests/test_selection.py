@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 import pytest
 from clouds import clouds
+from sklearn.decomposition import PCA
 from sklearn.exceptions import FitFailedWarning
 from sklearn.model_selection import KFold, StratifiedKFold
 from sklearn.utils.estimator_checks import parametrize_with_checks
@@ -251,6 +252,18 @@ def test_progress_is_told() -> None:
 @pytest.mark.parametrize(
     ("parameters", "words"),
     [
+        ({"features": None}, "features must be a feature map .* or a list of them to choose from, .* not None"),
+        ({"features": 3}, "features must be a feature map .* not 3"),
+        ({"features": ["linear", 3]}, "features: expected one of the features"),
+        ({"features": PCA(2)}, r"features is a PCA, .* wrap it: mlp.Transformer\(PCA"),
+        ({"features": ["linear", PCA(2)]}, r"features is a PCA, .* wrap it: mlp.Transformer\(PCA"),
+        ({"tolerances": "a"}, r"tolerances must be numbers, such as \(1.6, 0.8, 0.4\), not 'a'"),
+        ({"tolerances": ["a"]}, "tolerances must be numbers"),
+        ({"tolerances": None}, "tolerances must be"),
+        ({"criterion": [1]}, r"criterion must be 'lee-liu', 'difference' or a function of recall and share, not \[1\]"),
+        ({"one_standard_error": "yes"}, "one_standard_error must be True or False, not 'yes'"),
+        ({"progress": "x"}, "progress must be True, False or a function .* not 'x'"),
+        ({"constraints": None}, "constraints must be a list"),
         ({"criterion": "f1"}, "criterion must be one of 'lee-liu', 'difference' or a function, not 'f1'"),
         ({"tolerances": []}, "tolerances must be finite numbers of at least 0, one or more"),
         ({"tolerances": [0.5, -1.0]}, "tolerances must be finite numbers of at least 0"),

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import inspect
 import json
 from dataclasses import replace
 from pathlib import Path
@@ -178,3 +179,55 @@ def test_kinds_of_a_users_own_have_full_standing(backend: str, tmp_path: Path) -
 def test_caps_can_be_lowered_by_a_constraint() -> None:
     problem = mlp.Spec(tolerance=mlp.Absolute(100.0)).compile([[0.0], [1.0]], labelled=[0])
     assert mlp.solve(replace(problem, caps=np.array([1.0, 0.0]))).objective == pytest.approx(1.0)
+
+
+@pytest.mark.parametrize(
+    ("kind", "signature"),
+    [
+        (mlp.Share, "(low=0.0, high=1.0)"),
+        (mlp.Known, "(positives=(), negatives=())"),
+        (mlp.GroupShare, "(groups, low=..., high=...)"),
+        (mlp.Moment, "(features, target, tolerance, name='moment')"),
+        (mlp.Kernel, "(kernel='rbf', gamma=None, degree=3.0, coef0=1.0, landmarks=None, random_state=0)"),
+        (mlp.StandardError, "(z)"),
+        (mlp.Spec, "(features=..., tolerance=..., constraints=())"),
+    ],
+)
+def test_a_kind_says_what_it_takes(kind: Any, signature: str) -> None:
+    assert str(inspect.signature(kind)).removesuffix(" -> None") == signature
+    assert "Parameters\n" in inspect.getdoc(kind)
+    for name in inspect.signature(kind).parameters:
+        assert name in inspect.getdoc(kind)
+
+
+def test_the_signature_is_the_same_once_the_class_was_used() -> None:
+    """Pydantic makes one of its own when it builds the class, which is when it is first used."""
+    before = inspect.signature(mlp.Share)
+    mlp.Share(0.1)
+    assert inspect.signature(mlp.Share).parameters == before.parameters
+
+
+def test_a_kind_whose_later_field_is_required_takes_it_by_name() -> None:
+    class Odd(mlp.Tolerance):
+        kind: Literal["odd for this test"] = "odd for this test"
+        wide: float = 1.0
+        needed: float
+
+        def block(self, target: Any) -> Any:
+            raise NotImplementedError
+
+    assert str(inspect.signature(Odd)).removesuffix(" -> None") == "(wide=1.0, *, needed)"
+    assert Odd(2.0, needed=3.0).wide == 2.0
+
+
+def test_a_field_that_there_is_not_names_those_that_there_are() -> None:
+    with pytest.raises(mlp.SpecError, match=r"Share.lo: .*\(got 0.1\); the fields are low, high"):
+        mlp.Share(lo=0.1)
+
+
+def test_long_fields_are_shown_by_their_first_entries() -> None:
+    few, many = mlp.Known(positives=range(10)), mlp.Known(positives=range(300))
+    assert repr(few) == "Known(kind='known', positives=(0, 1, 2, 3, 4, 5, 6, 7, 8, 9), negatives=())"
+    assert repr(many) == "Known(kind='known', positives=(0, 1, 2, 3, 4, 5, 6, 7, 8, 9, and 290 more), negatives=())"
+    assert len(repr(mlp.GroupShare(["a", "b"] * 500, low={"a": 0.1}))) < 150
+    assert len(many.model_dump()["positives"]) == 300

@@ -18,10 +18,11 @@ from sklearn.utils.validation import _check_sample_weight, check_is_fitted, vali
 
 from momentlp.arrays import FloatArray, Matrix, distinct_rows
 from momentlp.constraints import Known
-from momentlp.errors import DataError, OptionError
+from momentlp.errors import DataError, OnlyLabelledWarning, OptionError
 from momentlp.estimator.calibration import FOLDS, Calibration, folds_of, held_out, without
 from momentlp.estimator.labels import Labels
 from momentlp.estimator.nearest import undetermined
+from momentlp.estimator.parameters import check_interval, check_parameters
 from momentlp.estimator.prior import PriorInterval, bootstrap_counts, interval, share_found
 from momentlp.estimator.resampling import searched
 from momentlp.estimator.rule import Rule
@@ -29,6 +30,7 @@ from momentlp.estimator.search import Found, Search
 from momentlp.features import FeatureMap, Spectral
 from momentlp.solution import Solution
 from momentlp.spec import Spec
+from momentlp.status import Status
 from momentlp.tolerances import StandardError, Tolerance
 
 __all__ = ["MomentClassifier", "default_features"]
@@ -98,6 +100,8 @@ class MomentClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]  #
         ``solution_.membership`` is the optimum itself.
     transduction_ : array, shape (N,)
         The label of each row of X: members are the labelled rows and those with ``membership_`` above one half.
+    labelled_ : array of bool, shape (N,)
+        Which rows of X were marked as members, those of no weight among them.
     class_prior_ : float
         The share of the class among the unlabelled rows.
     solution_ : Solution
@@ -105,7 +109,8 @@ class MomentClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]  #
     separator_ : Separator
         Its hyperplane in feature space.
     offset_ : float
-        The score above which a point is a member: ``decision_function`` is ``score_samples`` less this.
+        The score above which a point is a member: ``decision_function`` is ``score_samples`` less this, with the sign turned
+        if the members are ``classes_[0]``.
     rule_ : Rule
         How points are scored.
     classes_ : array, shape (2,)
@@ -180,6 +185,7 @@ class MomentClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]  #
         SolverError
             If no set meets the constraints.
         """
+        self._check_params()
         points, labels, weight = self._checked(X, y, sample_weight)
         self._settle(self._search(points, labels, weight), labels)
         return self
@@ -199,14 +205,18 @@ class MomentClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]  #
         return self.rule_.score(self._points(X))
 
     def decision_function(self, X: Any) -> FloatArray:
-        """Return the score of points less ``offset_``: above zero for members (of ``classes_[1]``, for scikit-learn)."""
+        """Return how far points are on the side of ``classes_[1]``, as everywhere in scikit-learn.
+
+        It is ``score_samples`` less ``offset_``, above zero for members, where they are ``classes_[1]``. If ``pos_label`` is
+        ``classes_[0]`` it is the negative of that, below zero for members.
+        """
         score = self.score_samples(X) - self.offset_
         return score if self._positive() == 1 else -score
 
     def predict(self, X: Any) -> NDArray[Any]:
         """Return the label of points, seen or not."""
-        inside = self.score_samples(X) > self.offset_
-        return np.asarray(np.where(inside, self.classes_[self._positive()], self.classes_[1 - self._positive()]))
+        inside, positive = self.score_samples(X) > self.offset_, self._positive()
+        return np.asarray(self.classes_[np.where(inside, positive, 1 - positive)])
 
     @available_if(_probable)  # type: ignore[untyped-decorator]  # scikit-learn has no types
     def predict_proba(self, X: Any) -> FloatArray:
@@ -241,6 +251,7 @@ class MomentClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]  #
         search: Search | None = getattr(self, "_search_", None)
         if search is None:
             raise DataError("a model that was loaded from a file has no points to search again: fit it anew.")
+        check_interval(level, n_resamples, progress)
         random = np.random.default_rng(check_random_state(self.random_state).randint(2**31))
         found = search.read(self.solution_)
         return interval(search, found, level=level, n_resamples=n_resamples, random=random, progress=progress)
@@ -265,6 +276,13 @@ class MomentClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]  #
         tags.classifier_tags.multi_class = False
         tags.input_tags.sparse = True
         return tags
+
+    def _check_params(self) -> None:
+        """Refuse parameters that make no sense before anything is computed with them."""
+        check_parameters(self.get_params(deep=False))
+        _tolerance(self.tolerance)
+        _smoothing(self.smoothing)
+        _whole("bagging", self.bagging)
 
     def _checked(self, X: Any, y: Any, sample_weight: Any) -> tuple[Any, Labels, FloatArray | None]:
         """Check the data as scikit-learn does; a frame stays one, for the names of its columns."""
@@ -317,7 +335,7 @@ class MomentClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]  #
             voters = [each.solution.separator for each in drawn]
         self.classes_, self.pos_label_ = labels.classes, labels.classes.tolist()[labels.positive]
         self.solution_, self.separator_ = found.solution, found.solution.separator
-        self.membership_ = membership
+        self.membership_, self.labelled_ = membership, labels.labelled
         self.transduction_ = labels.named(labels.labelled | (membership > 0.5))
         self.class_prior_ = share_found(membership, search.unlabelled)
         self.n_iter_ = max(1, found.solution.iterations or 0)
@@ -331,6 +349,15 @@ class MomentClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]  #
         if self.probability:
             scores = scores if found.smoother is None else membership
             self.rule_ = replace(self.rule_, calibration=self._calibration(search, found.solution, scores))
+        proved = found.solution.status is Status.OPTIMAL  # or there is a warning about a limit already
+        if self.class_prior_ == 0 and proved and labels.labelled.mean() < 0.5:
+            # where half of all rows are labelled, as in the checks of scikit-learn, that there are no others is no surprise
+            warnings.warn(
+                "no unlabelled point was found: the class is the labelled points and nothing else. Label more, use a larger "
+                "tolerance, or smoothing=None.",
+                OnlyLabelledWarning,
+                stacklevel=3,
+            )
 
     def _calibration(self, search: Search, start: Solution, scores: FloatArray) -> Calibration:
         n_known, unlabelled = search.known.size, search.unlabelled

@@ -32,6 +32,10 @@ VERSION = 1
 FAMILIES: Mapping[str, Any] = {"features": FeatureMap, "tolerance": Tolerance, "constraints": Constraint}
 TOLD = ("backend", "engine", "version", "message", "iterations")
 PLAIN = ("class_prior_", "offset_", "n_iter_", "n_features_in_", "best_index_", "best_score_", "one_standard_error_")
+LABEL_DTYPES = frozenset(
+    ["bool", "str", "object", "float16", "float32", "float64"]
+    + [f"{sign}int{bits}" for sign in ("", "u") for bits in (8, 16, 32, 64)]
+)
 
 
 def save_model(model: Any, path: Path) -> None:
@@ -51,7 +55,7 @@ def save_model(model: Any, path: Path) -> None:
         | {"status": solution.status.name, "seconds": dict(solution.seconds), "repairs": list(solution.repairs)},
         "classes": {
             "values": model.classes_.tolist(),
-            "kind": model.classes_.dtype.kind,
+            "dtype": _dtype(model.classes_),
             "positive": model.classes_.tolist().index(model.pos_label_),
         },
         "attributes": {name: getattr(model, name) for name in PLAIN if hasattr(model, name)},
@@ -65,6 +69,7 @@ def save_model(model: Any, path: Path) -> None:
         "model.y": solution.multipliers,
         "model.membership": model.membership_,
         "model.found": model.transduction_ == model.pos_label_,
+        "model.labelled": model.labelled_,
     }
     if rule.smoother is not None and rule.values is not None:
         maps = [block.fitted for block in solution.problem.blocks]
@@ -136,15 +141,17 @@ def _built(kind: Any, header: Mapping[str, Any], arrays: Arrays) -> Any:
         raise FileFormatError("its certificate does not hold")
     model.solution_, model.separator_ = solution, solution.separator
     classes = header["classes"]
-    model.classes_ = np.array(classes["values"], dtype={"b": bool, "U": str}.get(classes["kind"]))
+    model.classes_ = _classes(classes["values"], classes["dtype"])
     if model.classes_.shape != (2,) or model.classes_[0] == model.classes_[1] or classes["positive"] not in (0, 1):
         raise FileFormatError("it does not name two classes")
     model.pos_label_ = model.classes_.tolist()[classes["positive"]]
     model.membership_ = _numbers(arrays, "model.membership", problem.n_points)
-    found = _numbers(arrays, "model.found", problem.n_points).astype(bool)
+    found, model.labelled_ = (
+        _numbers(arrays, f"model.{name}", problem.n_points).astype(bool) for name in ("found", "labelled")
+    )
     if (model.membership_ < 0).any() or (model.membership_ > 1).any():
         raise FileFormatError("its memberships are not between 0 and 1")
-    model.transduction_ = np.where(found, model.pos_label_, model.classes_[1 - classes["positive"]])
+    model.transduction_ = model.classes_[np.where(found, classes["positive"], 1 - classes["positive"])]
     for name, value in header["attributes"].items():
         if name not in PLAIN or isinstance(value, bool) or not isinstance(value, (int, float)):
             raise FileFormatError(f"its {name!s:.40} is not a number")
@@ -217,6 +224,27 @@ def _numbers(arrays: Arrays, key: str, length: int) -> NDArray[np.float64]:
     if values.shape != (length,) or not np.isfinite(values).all():
         raise FileFormatError(f"{key} does not hold {length} numbers")
     return values
+
+
+def _dtype(classes: NDArray[Any]) -> str:
+    """Name the type of the labels, so that what a loaded model predicts is of the same."""
+    name = {"U": "str", "O": "object"}.get(classes.dtype.kind, classes.dtype.name)
+    if name not in LABEL_DTYPES:
+        raise FileFormatError(f"y has labels of type {name}, which cannot be saved: use whole numbers, floats or text.")
+    return name
+
+
+def _classes(values: Any, dtype: Any) -> NDArray[Any]:
+    """Return the labels in a type that may be read. Whatever else a file may ask of numpy, it is not asked."""
+    if dtype not in LABEL_DTYPES:
+        raise FileFormatError(f"its labels are of type {dtype!s:.40}")
+    text = dtype in ("str", "object")
+    if not isinstance(values, list) or any(isinstance(value, str) is not text for value in values):
+        raise FileFormatError("its labels are not of their type")
+    classes = np.array(values, dtype=dtype)
+    if classes.tolist() != values:
+        raise FileFormatError(f"its labels are no {dtype}")
+    return classes
 
 
 def _params(model: Any) -> dict[str, Any]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from dataclasses import dataclass
 from typing import Any
 
@@ -68,7 +69,10 @@ class Labels:
                 "all other points with another."
             )
         position = 1 if pos_label is None else classes.tolist().index(pos_label)
-        return cls(classes, position, np.asarray(y == classes[position]))
+        labels = cls(classes, position, np.asarray(y == classes[position]))
+        if pos_label is None and classes.dtype.kind not in "biuf":
+            labels._warn_if_many(weight)
+        return labels
 
     @property
     def known(self) -> IndexArray:
@@ -77,7 +81,23 @@ class Labels:
 
     def named(self, inside: NDArray[np.bool_]) -> NDArray[Any]:
         """Return the label of each point from whether it is in the class."""
-        return np.asarray(np.where(inside, self.classes[self.positive], self.classes[1 - self.positive]))
+        return np.asarray(self.classes[np.where(inside, self.positive, 1 - self.positive)])
+
+    def _warn_if_many(self, weight: FloatArray) -> None:
+        """Ask whether words were taken the wrong way round: which comes later in the alphabet says nothing of the two.
+
+        Numbers pass in silence: 1 beside 0 is no accident, and scikit-learn's own checks mark half of all rows or more.
+        """
+        counted = weight > 0
+        if weight[self.labelled].sum() <= weight.sum() / 2:
+            return
+        member, other = self.classes.tolist()[self.positive], self.classes.tolist()[1 - self.positive]
+        warnings.warn(
+            f"{np.count_nonzero(self.labelled & counted)} of {np.count_nonzero(counted)} rows are marked as members "
+            f"({member!r}, the larger label): if {other!r} marks them, say pos_label={other!r}.",
+            UserWarning,
+            stacklevel=5,
+        )
 
 
 def _looks_positive(classes: NDArray[Any]) -> bool:

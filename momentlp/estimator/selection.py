@@ -191,6 +191,7 @@ class MomentClassifierCV(MomentClassifier):
 
     def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
         """Choose features and tolerance, then find the class with all labelled points. See :meth:`MomentClassifier.fit`."""
+        self._check_params()
         criterion = _criterion(self.criterion)
         widths = _widths(self.tolerances)
         points, labels, weight = self._checked(X, y, sample_weight)

@@ -122,6 +122,10 @@ class FeatureMap(Kind):
         """Return the features of points that are read in chunks."""
         return Mapped(points, fitted)
 
+    def titles(self, fitted: FittedMap) -> tuple[str, ...]:
+        """Return the names of the features as tables and pictures show them; names in files and errors stay as they are."""
+        return fitted.names
+
     @abstractmethod
     def learn(self, X: Matrix, inputs: tuple[str, ...]) -> tuple[tuple[str, ...], dict[str, NDArray[Any]]]:
         """Return the names of the features, and what must be remembered to map new points."""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from itertools import combinations_with_replacement
 from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
@@ -11,9 +12,13 @@ from numpy.typing import NDArray
 
 from momentlp.arrays import FloatArray, Matrix, is_sparse
 from momentlp.chunks import Chunked
+from momentlp.errors import CompileError
 from momentlp.features.base import FeatureMap, FittedMap
 
 __all__ = ["Linear", "Quadratic", "column_spread"]
+
+TIMES = "\N{MULTIPLICATION SIGN}"
+MOST_MOMENTS = 50_000  # of a quadratic map: 300 columns or so; 3000 would make 4.5 million, which no memory holds
 
 
 class Linear(FeatureMap):
@@ -72,6 +77,11 @@ class Quadratic(FeatureMap):
     standardise : bool
         Divide each feature, product or not, by its standard deviation over the points.
 
+    Raises
+    ------
+    CompileError
+        When compiled with so many columns d that there would be more than 50,000 of the ``d (d + 3) / 2`` moments.
+
     Examples
     --------
     >>> import numpy as np
@@ -88,9 +98,21 @@ class Quadratic(FeatureMap):
 
     def learn(self, X: Matrix, inputs: tuple[str, ...]) -> tuple[tuple[str, ...], dict[str, NDArray[Any]]]:
         """Name the products, and remember the spread of each feature if it is to be divided by."""
+        wide = len(inputs)
+        if (moments := wide * (wide + 3) // 2) > MOST_MOMENTS:
+            raise CompileError(
+                f"Quadratic makes {moments:,} moments of {wide:,} columns, and more than {MOST_MOMENTS:,} are too many: "
+                "give fewer columns, such as PCA(50).fit_transform(X), or use another map, such as mlp.Transformer(PCA(50)) "
+                "or mlp.Kernel(landmarks=200)."
+            )
         products = self._products(X[:1]).get_feature_names_out(list(inputs))
         state = {"spread": column_spread(self._expand(X))} if self.standardise else {}
         return tuple(str(name) for name in products), state
+
+    def titles(self, fitted: FittedMap) -> tuple[str, ...]:
+        """Set a sign between the factors of a product: the names of columns may have spaces of their own."""
+        pairs = combinations_with_replacement(fitted.inputs, 2)  # in the order in which scikit-learn has them
+        return (*fitted.inputs, *(f"{one}^2" if one == other else f"{one} {TIMES} {other}" for one, other in pairs))
 
     def rows_to_learn(self) -> int:
         """Return one, for the names, unless the spread is to be known."""

@@ -100,6 +100,11 @@ class Transformer(FeatureMap):
     holds a fitted one cannot be saved, since that would take a pickle. Where points are read in chunks, it is fitted on a
     sample of them, and its ``transform`` must work row by row, as those of scikit-learn do.
 
+    Parameters
+    ----------
+    transformer : object with ``fit`` and ``transform``
+        It is cloned before it is fitted.
+
     Examples
     --------
     >>> from sklearn.decomposition import PCA

@@ -9,10 +9,11 @@ import numpy as np
 from momentlp.arrays import FloatArray
 from momentlp.errors import ExtraMissingError
 
-__all__ = ["BLUE", "GREY", "PALE", "RED", "bare", "legend_above", "new_axes", "tolerance_axis"]
+__all__ = ["BLUE", "GREY", "PALE", "RED", "bare", "is_own", "legend_above", "new_axes", "tolerance_axis"]
 
 GREY, RED, BLUE = "#9aa5b1", "#d1495b", "#30638e"
 PALE = "#d9dee3"
+OWN = "momentlp"  # the label of a figure that was made here; it is shown nowhere
 MOST_TICKS = 10  # tolerances that are named one by one
 
 
@@ -24,7 +25,14 @@ def new_axes(axes: Any = None, size: tuple[float, float] = (6.4, 4.8)) -> Any:
         from matplotlib.figure import Figure
     except ImportError:
         raise ExtraMissingError("drawing needs matplotlib: run pip install 'momentlp[plot]'.") from None
-    return Figure(figsize=size, layout="constrained").subplots()
+    figure = Figure(figsize=size, layout="constrained")
+    figure.set_label(OWN)
+    return figure.subplots()
+
+
+def is_own(axes: Any) -> bool:
+    """Whether the axes are on a figure that was made here, with a layout that makes room around them."""
+    return bool(axes.figure.get_label() == OWN)
 
 
 def bare(axes: Any, *sides: str) -> None:
@@ -33,9 +41,12 @@ def bare(axes: Any, *sides: str) -> None:
 
 
 def legend_above(axes: Any, **options: Any) -> None:
-    """Set the legend above the axes, where it hides no point."""
-    place = {"loc": "lower center", "bbox_to_anchor": (0.5, 1.0), "ncols": 3}
-    axes.legend(frameon=False, fontsize=8, **place, **options)
+    """Set the legend above the axes, where it hides no point; inside axes of the caller's, who may want a title there."""
+    if is_own(axes):
+        place = {"loc": "lower center", "bbox_to_anchor": (0.5, 1.0), "ncols": 3, "frameon": False, "fontsize": 8}
+    else:
+        place = {"loc": "best", "framealpha": 0.8, "edgecolor": "none", "fontsize": 7}
+    axes.legend(**place, **options)
 
 
 def tolerance_axis(axes: Any, tolerances: FloatArray, *, log: bool = False) -> None:

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from momentlp.arrays import FloatArray, Matrix, is_sparse
-from momentlp.plots.axes import bare, legend_above, new_axes
+from momentlp.plots.axes import bare, is_own, legend_above, new_axes
 from momentlp.plots.subject import Subject
 
 __all__ = ["membership_plot"]
@@ -87,7 +87,7 @@ def _draw_components(axes: Any, subject: Subject) -> None:
     places, shares = _components(subject.points)
     _scatter(axes, subject, places)
     for which, share, label in (("first", shares[0], axes.set_xlabel), ("second", shares[1], axes.set_ylabel)):
-        label(f"{which} principal component ({share:.0%} of the variance)")
+        label(f"{which} principal component ({share:.0%}{' of the variance' if is_own(axes) else ''})")
 
 
 def _components(points: Matrix) -> tuple[FloatArray, FloatArray]:

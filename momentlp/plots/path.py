@@ -64,7 +64,7 @@ def path_plot(path: Path, axes: Any = None, *, share: bool = False, memberships:
             _mark(axes, chosen, unit, marker=marker, label=label)
     tolerance_axis(axes, path.tolerances)
     axes.set_ylim(bottom=0)
-    axes.set_xlabel("tolerance")
+    axes.set_xlabel("multiple of the tolerance" if path.relative else "tolerance")
     axes.set_ylabel("share of the points found" if share else "points found")
     bare(axes)
     if memberships or not proved.all():

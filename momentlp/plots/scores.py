@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from momentlp.arrays import FloatArray
-from momentlp.plots.axes import bare, legend_above, new_axes
+from momentlp.plots.axes import bare, is_own, legend_above, new_axes
 from momentlp.plots.subject import Subject, classifier_of, is_detector
 
 __all__ = ["score_plot"]
@@ -53,14 +53,20 @@ def score_plot(model: Any, X: Any, axes: Any = None) -> Any:
     axes.set_yscale("log")
     axes.set_ylim(bottom=0.7)
     label = f"score; {'inliers' if is_detector(model) else 'members'} are above {cut:.3g}"
-    axes.set_xlabel(label + (f", and all below {cut + edges[1]:.2g} are in the first bar" if gathered else ""))
+    if gathered and is_own(axes):
+        label += f", and all below {cut + edges[1]:.2g} are in the first bar"
+    elif gathered:  # a longer one would reach into the axes beside these
+        label = f"score (first bar: below {cut + edges[1]:.2g})"
+    axes.set_xlabel(label)
     axes.set_ylabel("points")
     title = f"class prior: {classifier.class_prior_:.1%} of the unlabelled points"
     if is_detector(model):
         title = f"outliers: {1 - subject.inside.mean():.1%} of the points"
-    axes.set_title(title, fontsize=10, pad=24)
+    axes.set_title(title, fontsize=10, pad=24 if is_own(axes) else None)
     bare(axes)
     legend_above(axes)
+    if not is_own(axes):
+        axes.get_legend().set_loc("upper center")  # between the two heaps: "best" looks at lines and points, not at bars
     return axes
 
 

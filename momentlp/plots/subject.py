@@ -50,6 +50,7 @@ class Subject:
     columns : tuple of str
         Their names, ``x0``, ``x1``, ... where they have none.
     membership : array, shape (N,)
+        The share of each point that is in the class, whatever its weight.
     inside : array of bool, shape (N,)
         Which points are in the class.
     score : callable
@@ -74,18 +75,19 @@ class Subject:
         if isinstance(source, Solution):
             points, names = _points(X, source)
             caps = source.problem.caps
-            inside = source.membership > 0.5 * np.where(caps > 0, caps, 1.0)
-            groups = _members(inside, source)
-            return cls(points, names, source.membership, inside, source.separator.decision_function, 0.0, groups)
+            share = np.clip(source.membership / np.where(caps > 0, caps, 1.0), 0.0, 1.0)
+            inside = share > 0.5
+            groups = _members(inside, _labelled(source))
+            return cls(points, names, share, inside, source.separator.decision_function, 0.0, groups)
         model = classifier_of(source)
         points, names = _points(X, model.solution_, getattr(source, "feature_names_in_", None), source.n_features_in_)
         score, offset = _quiet(source.score_samples), float(source.offset_)
         if is_detector(source):
             inside = score(points) >= offset
-            groups = _outliers(inside, model.solution_)
+            groups = _outliers(inside, model.labelled_)
         else:
             inside = model.membership_ > 0.5
-            groups = _members(inside, model.solution_)
+            groups = _members(inside, model.labelled_)
         return cls(points, names, model.membership_, inside, score, offset, groups)
 
 
@@ -119,14 +121,12 @@ def classifier_of(model: Any) -> MomentClassifier:
     return model if isinstance(model, MomentClassifier) else model.classifier_
 
 
-def _members(inside: NDArray[np.bool_], solution: Solution) -> tuple[Group, ...]:
-    labelled = _labelled(solution)
+def _members(inside: NDArray[np.bool_], labelled: NDArray[np.bool_]) -> tuple[Group, ...]:
     out, found = Group(~inside & ~labelled, "out", GREY), Group(inside & ~labelled, "found", RED)
     return out, found, Group(labelled, "labelled", BLUE, known=True)
 
 
-def _outliers(inside: NDArray[np.bool_], solution: Solution) -> tuple[Group, ...]:
-    labelled = _labelled(solution)
+def _outliers(inside: NDArray[np.bool_], labelled: NDArray[np.bool_]) -> tuple[Group, ...]:
     taken = Group(labelled & inside, "taken as known", BLUE, known=True)
     return Group(inside & ~labelled, "inlier", GREY), taken, Group(~inside, "outlier", RED)
 
