@@ -185,7 +185,7 @@ def test_caps_can_be_lowered_by_a_constraint() -> None:
     ("kind", "signature"),
     [
         (mlp.Share, "(low=0.0, high=1.0)"),
-        (mlp.Known, "(positives=(), negatives=())"),
+        (mlp.Known, "(positives=(), negatives=(), n_points=None)"),
         (mlp.GroupShare, "(groups, low=..., high=...)"),
         (mlp.Moment, "(features, target, tolerance, name='moment')"),
         (mlp.Kernel, "(kernel='rbf', gamma=None, degree=3.0, coef0=1.0, landmarks=None, random_state=0)"),
@@ -227,7 +227,10 @@ def test_a_field_that_there_is_not_names_those_that_there_are() -> None:
 
 def test_long_fields_are_shown_by_their_first_entries() -> None:
     few, many = mlp.Known(positives=range(10)), mlp.Known(positives=range(300))
-    assert repr(few) == "Known(kind='known', positives=(0, 1, 2, 3, 4, 5, 6, 7, 8, 9), negatives=())"
-    assert repr(many) == "Known(kind='known', positives=(0, 1, 2, 3, 4, 5, 6, 7, 8, 9, and 290 more), negatives=())"
+    assert repr(few) == "Known(kind='known', positives=(0, 1, 2, 3, 4, 5, 6, 7, 8, 9), negatives=(), n_points=None)"
+    assert (
+        repr(many)
+        == "Known(kind='known', positives=(0, 1, 2, 3, 4, 5, 6, 7, 8, 9, and 290 more), negatives=(), n_points=None)"
+    )
     assert len(repr(mlp.GroupShare(["a", "b"] * 500, low={"a": 0.1}))) < 150
     assert len(many.model_dump()["positives"]) == 300

@@ -35,7 +35,8 @@ from momentlp.tolerances import StandardError, Tolerance
 
 __all__ = ["MomentClassifier", "default_features"]
 
-COMPONENTS, NEIGHBOURS, RESTART, WIDTH = 16, 5, 0.02, 0.8  # of the default; benchmarks/classes/defaults.py tries others
+COMPONENTS, NEIGHBOURS, RESTART, WIDTH = 16, 5, 0.02, 1.2  # of the default; benchmarks/classes/defaults.py tries others
+NARROW = 0.8  # standard errors, for features that are no graph
 
 
 def default_features(n_points: int, components: int = COMPONENTS) -> FeatureMap:
@@ -70,7 +71,8 @@ class MomentClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]  #
         (fewer for less than 160 points), 5 neighbours, a walk that stops with chance 0.02, and columns divided by their
         range.
     tolerance : Tolerance or float, optional
-        How far the mean of the set may be from that of the labelled points; a number is in standard errors. Default: 0.8.
+        How far the mean of the set may be from that of the labelled points; a number is in standard errors. Default: 1.2
+        for :class:`~momentlp.Spectral`, 0.8 for other features.
     constraints : sequence of Constraint
         What else is known; points are counted as the rows of X.
     pos_label : scalar, optional
@@ -280,7 +282,7 @@ class MomentClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]  #
     def _check_params(self) -> None:
         """Refuse parameters that make no sense before anything is computed with them."""
         check_parameters(self.get_params(deep=False))
-        _tolerance(self.tolerance)
+        _tolerance(self.tolerance, None)
         _smoothing(self.smoothing)
         _whole("bagging", self.bagging)
 
@@ -303,7 +305,7 @@ class MomentClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]  #
         if isinstance(features, str):
             named = features == "spectral"
             features = default_features(n_different(points, weight)) if named else FeatureMap.parse({"kind": features})
-        tolerance = _tolerance(settings["tolerance"])
+        tolerance = _tolerance(settings["tolerance"], features)
         known = labels.known if weight is None else labels.known[weight[labels.known] > 0]
         constraints = tuple(settings["constraints"])
         Spec(constraints=(*constraints, Known(positives=known)))  # an error if a labelled point is known to be outside
@@ -378,11 +380,12 @@ class MomentClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]  #
         return int(np.flatnonzero(self.classes_ == self.pos_label_)[0])
 
 
-def _tolerance(value: Any) -> Tolerance:
+def _tolerance(value: Any, features: Any) -> Tolerance:
+    """Return the tolerance; what a wider one lets in, averages over a graph leave out again."""
     if isinstance(value, Tolerance):
         return value
     if value is None:
-        return StandardError(WIDTH)
+        return StandardError(WIDTH if isinstance(features, Spectral) else NARROW)
     if isinstance(value, bool) or not isinstance(value, numbers.Real):
         raise OptionError(f"tolerance must be a Tolerance, or a number of standard errors, not {value!r}.")
     return StandardError(float(value))

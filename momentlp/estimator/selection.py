@@ -34,7 +34,7 @@ __all__ = ["CRITERIA", "MomentClassifierCV", "lee_liu_score", "may_be_chosen"]
 
 LEAST_RECALL = 0.5  # below this the criterion rewards tiny sets by chance
 LEAST_LEFT = 2  # labelled points in a fold: one alone has no spread to go by
-TOLERANCES = (1.6, 1.2, 0.9, 0.7, 0.5, 0.3)
+TOLERANCES = (2.4, 1.8, 1.2, 0.9, 0.6, 0.4)
 
 Criterion = Callable[[FloatArray, FloatArray], FloatArray]
 
