@@ -200,7 +200,11 @@ def test_weights_that_make_no_sense(weight: np.ndarray, words: str) -> None:
         ({"smoothing": 1.5}, "smoothing must be"),
         ({"smoothing": "some"}, "smoothing must be"),
         ({"smoothing": True}, "smoothing must be"),
-        ({"smoothing": 0.1, "features": "linear"}, "smoothing is 0.1, but the features know of no neighbourhoods"),
+        ({"margin": -0.1}, "margin must be a number of at least 0, or 'auto', not -0.1"),
+        ({"margin": "some"}, "margin must be"),
+        ({"margin": None}, "margin must be"),
+        ({"margin": 0.1, "features": "linear"}, "margin is 0.1, but there are no neighbourhoods"),
+        ({"smoothing": 0.1, "features": "linear"}, "smoothing is 0.1, but there are no neighbourhoods"),
         ({"bagging": -1}, "bagging must be a whole number of at least 0, not -1"),
         ({"bagging": 2.5}, "bagging must be"),
         ({"bagging": True}, "bagging must be"),
@@ -417,8 +421,32 @@ def test_a_number_is_a_tolerance_in_standard_errors() -> None:
     named = mlp.MomentClassifier(tolerance=mlp.StandardError(0.5)).fit(X, y)
     assert number.solution_.objective == named.solution_.objective
     assert number.solution_.objective < mlp.MomentClassifier(tolerance=0.8).fit(X, y).solution_.objective
-    default = mlp.MomentClassifier().fit(X, y)
-    assert default.solution_.objective == mlp.MomentClassifier(tolerance=0.8).fit(X, y).solution_.objective
+    for features, width in (("spectral", 2.5), ("linear", 0.8)):
+        default, same = (mlp.MomentClassifier(features, tolerance=each).fit(X, y) for each in (None, width))
+        assert default.solution_.objective == same.solution_.objective
+
+
+def test_with_a_margin_what_is_near_the_hyperplane_is_not_averaged() -> None:
+    """Labelled points, and those known to be members, are averaged whatever their score."""
+    near = np.where(truth[:, None], X, X - 2.5)
+    told = int(np.flatnonzero(~truth)[0])
+    wide = {"tolerance": 3.0, "smoothing": 1.0}
+    for margin, constraints in ((0.0, []), (0.4, []), (0.4, [mlp.Known(positives=[told])])):
+        model = mlp.MomentClassifier(margin=margin, constraints=constraints, **wide).fit(near, y)
+        scores, h = model.solution_.scores, model.solution_.membership
+        expected = np.where((scores > margin) | (margin == 0.0), h, 0.0)
+        expected[(y == 1) | (np.isin(np.arange(150), told) & bool(constraints))] = 1.0
+        assert np.allclose(model.membership_, expected, atol=1e-6)
+    assert (expected[y == 0] < h[y == 0]).any()
+
+
+def test_the_margin_goes_with_the_default_tolerance() -> None:
+    default, same, bare = (
+        mlp.MomentClassifier(tolerance=tolerance, margin=margin).fit(X, y).membership_
+        for tolerance, margin in ((None, "auto"), (2.5, 0.3), (2.5, "auto"))
+    )
+    assert np.array_equal(default, same)
+    assert not np.array_equal(default, bare)
 
 
 def test_a_clone_has_the_parameters_and_nothing_else() -> None:
@@ -546,7 +574,7 @@ def test_a_graph_in_a_constraint_does_not_switch_averaging_on() -> None:
     bound, free = (mlp.MomentClassifier("linear", constraints=each).fit(X, y) for each in ([near], []))
     assert np.allclose(bound.membership_, free.membership_, atol=1e-6)
     assert bound.rule_.smoother is None
-    with pytest.raises(mlp.OptionError, match="the features know of no neighbourhoods"):
+    with pytest.raises(mlp.OptionError, match="there are no neighbourhoods"):
         mlp.MomentClassifier("linear", constraints=[near], smoothing=0.1).fit(X, y)
 
 

@@ -44,8 +44,12 @@ VARIANTS: dict[str, MomentClassifier] = {
     "walk stops with 0.01": _graph(walk=0.01),
     "walk stops with 0.05": _graph(walk=0.05),
     "columns as they are": _graph(scale="none"),
-    "0.8 standard errors": _graph().set_params(tolerance=0.8),
     "1.6 standard errors": _graph().set_params(tolerance=1.6),
+    "3.5 standard errors": _graph().set_params(tolerance=3.5),
+    "1.2 standard errors, no margin": _graph().set_params(tolerance=1.2, margin=0),
+    "no margin": _graph().set_params(margin=0),
+    "margin 0.15": _graph().set_params(margin=0.15),
+    "margin 0.5": _graph().set_params(margin=0.5),
     "no smoothing": _graph().set_params(smoothing=None),
     "smoothing 0.1": _graph().set_params(smoothing=0.1),
     "smoothing 0.025": _graph().set_params(smoothing=0.025),
@@ -90,8 +94,8 @@ def main() -> None:
 
 `python benchmarks/classes/defaults.py`: mean F1 over all classes, {options.labels.replace(",", " and ")} labels and
 {options.splits} splits that [the benchmark of classes](classes.md) does not use. The default has 16 components, 5
-neighbours, a walk that stops with chance 0.02, columns divided by their range, a tolerance of 1.2 standard errors, and
-smoothing 0.05.
+neighbours, a walk that stops with chance 0.02, columns divided by their range, a tolerance of 2.5 standard errors, a
+margin of 0.3, and smoothing 0.05.
 
 {markdown(rows)}
 """

@@ -35,7 +35,7 @@ from momentlp.tolerances import StandardError, Tolerance
 
 __all__ = ["MomentClassifier", "default_features"]
 
-COMPONENTS, NEIGHBOURS, RESTART, WIDTH = 16, 5, 0.02, 1.2  # of the default; benchmarks/classes/defaults.py tries others
+COMPONENTS, NEIGHBOURS, RESTART, WIDTH = 16, 5, 0.02, 2.5  # of the default; benchmarks/classes/defaults.py tries others
 NARROW = 0.8  # standard errors, for features that are no graph
 
 
@@ -71,7 +71,7 @@ class MomentClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]  #
         (fewer for less than 160 points), 5 neighbours, a walk that stops with chance 0.02, and columns divided by their
         range.
     tolerance : Tolerance or float, optional
-        How far the mean of the set may be from that of the labelled points; a number is in standard errors. Default: 1.2
+        How far the mean of the set may be from that of the labelled points; a number is in standard errors. Default: 2.5
         for :class:`~momentlp.Spectral`, 0.8 for other features.
     constraints : sequence of Constraint
         What else is known; points are counted as the rows of X.
@@ -81,6 +81,10 @@ class MomentClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]  #
         Average the memberships over neighbourhoods before the cut at one half: the chance that the walk stops at a step, 1
         for no averaging at all. ``"auto"`` is 0.05 where the features are a graph (:class:`~momentlp.Spectral`), None
         elsewhere.
+    margin : float or "auto"
+        Where memberships are averaged over neighbourhoods, count only points whose score in the linear program is above
+        this: a wide tolerance forgives the error of the labelled mean, and what it lets in besides lies near the hyperplane,
+        where scores are zero. ``"auto"`` is 0.3 where ``tolerance`` is left as it is, and 0 with one of your own.
     bagging : int
         Average the memberships over this many bootstrap samples of the labelled points; 0 for none.
     probability : bool
@@ -147,6 +151,7 @@ class MomentClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]  #
         *,
         pos_label: Any = None,
         smoothing: float | str | None = "auto",
+        margin: float | str = "auto",
         bagging: int = 0,
         probability: bool = False,
         backend: Any = "auto",
@@ -160,6 +165,7 @@ class MomentClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]  #
         self.constraints = constraints
         self.pos_label = pos_label
         self.smoothing = smoothing
+        self.margin = margin
         self.bagging = bagging
         self.probability = probability
         self.backend = backend
@@ -284,6 +290,7 @@ class MomentClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]  #
         check_parameters(self.get_params(deep=False))
         _tolerance(self.tolerance, None)
         _smoothing(self.smoothing)
+        _margin(self.margin)
         _whole("bagging", self.bagging)
 
     def _checked(self, X: Any, y: Any, sample_weight: Any) -> tuple[Any, Labels, FloatArray | None]:
@@ -312,7 +319,8 @@ class MomentClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]  #
         spec = Spec(features=features, tolerance=tolerance, constraints=constraints)
         options = {"tol": self.tol, "time_limit": self.time_limit, **_solve_params(self.solve_params)}
         prepared = spec.prepare(points, sample_weight=weight).remembering(known)
-        return Search(prepared, known, _smoothing(self.smoothing), self.backend, options)
+        margin = 0.0 if self.margin == "auto" and self.tolerance is not None else _margin(self.margin)
+        return Search(prepared, known, _smoothing(self.smoothing), self.backend, options, margin=margin)
 
     def _settle(self, search: Search, labels: Labels) -> None:
         """Search, and keep what was found."""
@@ -412,6 +420,14 @@ def _solve_params(given: Mapping[str, Any] | None) -> dict[str, Any]:
     if "start" in params:
         raise OptionError("solve_params holds 'start', but the estimator makes its own starts: leave it out.")
     return params
+
+
+def _margin(value: Any) -> float | str:
+    if isinstance(value, str) and value == "auto":
+        return value
+    if isinstance(value, bool) or not isinstance(value, numbers.Real) or not 0 <= float(value) < np.inf:
+        raise OptionError(f"margin must be a number of at least 0, or 'auto', not {value!r}.")
+    return float(value)
 
 
 def _whole(name: str, value: Any) -> int:

@@ -37,7 +37,7 @@ class MomentOutlierDetector(OutlierMixin, BaseEstimator):  # type: ignore[misc] 
     ----------
     contamination : float or "auto"
         The share of the points, up to one half, that shall be outliers; ``"auto"`` leaves it to the linear program.
-    features, tolerance, constraints, smoothing, backend, tol, time_limit, solve_params
+    features, tolerance, constraints, smoothing, margin, backend, tol, time_limit, solve_params
         As in :class:`MomentClassifier`.
 
     Attributes
@@ -66,6 +66,7 @@ class MomentOutlierDetector(OutlierMixin, BaseEstimator):  # type: ignore[misc] 
         constraints: Any = (),
         *,
         smoothing: float | str | None = "auto",
+        margin: float | str = "auto",
         backend: Any = "auto",
         tol: float = 1e-7,
         time_limit: float | None = None,
@@ -76,6 +77,7 @@ class MomentOutlierDetector(OutlierMixin, BaseEstimator):  # type: ignore[misc] 
         self.tolerance = tolerance
         self.constraints = constraints
         self.smoothing = smoothing
+        self.margin = margin
         self.backend = backend
         self.tol = tol
         self.time_limit = time_limit

@@ -27,6 +27,7 @@ from momentlp.status import Status
 __all__ = ["SMOOTHING", "Found", "Search"]
 
 SMOOTHING = 0.05  # where "auto" smooths: a walk of about twenty steps over the graph
+MARGIN = 0.3  # the score that a point must have to be averaged as a member, where "auto" smooths
 
 
 @dataclass(frozen=True, eq=False)
@@ -63,6 +64,8 @@ class Search:
         What else ``solve`` takes.
     factor : float
         What the tolerances of the spec are multiplied by.
+    margin : float or "auto"
+        Points whose score is not above this count as outside when memberships are averaged.
     """
 
     prepared: Prepared
@@ -71,6 +74,7 @@ class Search:
     backend: str | Backend
     options: Mapping[str, Any]
     factor: float = 1.0
+    margin: float | str = "auto"
 
     def scaled(self, factor: float) -> Search:
         """Return the search with all tolerances multiplied."""
@@ -91,8 +95,11 @@ class Search:
     @property
     def outside(self) -> IndexArray:
         """The points that are known not to be members."""
-        negatives = [each.negatives for each in self.prepared.constraints if isinstance(each, Known)]
-        return np.unique(np.concatenate([np.zeros(0), *negatives])).astype(np.intp)
+        return self._told("negatives")
+
+    def _told(self, which: str) -> IndexArray:
+        told = [getattr(each, which) for each in self.prepared.constraints if isinstance(each, Known)]
+        return np.unique(np.concatenate([np.zeros(0), *told])).astype(np.intp)
 
     def problem(self, counts: FloatArray | None = None) -> Problem:
         """Return the problem for a labelled sample; ``counts`` say how often each labelled point is in it.
@@ -133,16 +140,17 @@ class Search:
         own = solution.problem.blocks[: len(self.prepared.parts)]  # those of constraints come after them
         for block in own if self.smoothing is not None else ():
             if block.fitted is not None and smoother is None:
-                smooth = self._smoothed(share, block.fitted)
+                smooth = self._smoothed(self._clear(solution, share), block.fitted)
                 if smooth is not None:
                     share, smoother = smooth, block.fitted
         share[there & (caps == 0)] = 0.0  # which a constraint leaves out
         share[self.outside] = 0.0  # where a point has no weight, its cap does not tell
-        if smoother is None and self.smoothing not in (None, "auto"):
-            raise OptionError(
-                f"smoothing is {self.smoothing!r}, but the features know of no neighbourhoods to average over: use "
-                "Spectral, or smoothing=None."
-            )
+        for name, value in (("smoothing", self.smoothing), ("margin", self.margin)):
+            if smoother is None and value not in (None, "auto", 0.0):
+                raise OptionError(
+                    f"{name} is {value!r}, but there are no neighbourhoods to average over: use Spectral features with "
+                    f"smoothing, or {name}={None if name == 'smoothing' else 0}."
+                )
         return Found(solution, np.clip(share, 0.0, 1.0), smoother)
 
     def _solve(self, problem: Problem, start: Solution | None = None) -> Solution:
@@ -154,6 +162,19 @@ class Search:
     def _determined(self, solution: Solution) -> Solution:
         """Take the set nearest to the mean where a constraint alone limits the size."""
         return nearest(solution, self._solve, float(self.options["tol"]))
+
+    def _clear(self, solution: Solution, share: FloatArray) -> FloatArray:
+        """Leave out what is near the hyperplane: what a wide tolerance lets in besides the class lies there.
+
+        Where no score is above the margin, or they are not those of an optimum, scores tell nothing and all stay.
+        """
+        margin = MARGIN if self.margin == "auto" else float(self.margin)
+        clear = solution.scores > margin
+        if not margin or not clear.any() or solution.status is not Status.OPTIMAL:
+            return share
+        clear[solution.problem.labelled] = True
+        clear[self._told("positives")] = True
+        return np.where(clear, share, 0.0)
 
     def _smoothed(self, share: FloatArray, fitted: FittedMap) -> FloatArray | None:
         """Average over neighbourhoods; points that the map was not fitted on get the average of their neighbours."""

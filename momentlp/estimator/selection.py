@@ -34,7 +34,7 @@ __all__ = ["CRITERIA", "MomentClassifierCV", "lee_liu_score", "may_be_chosen"]
 
 LEAST_RECALL = 0.5  # below this the criterion rewards tiny sets by chance
 LEAST_LEFT = 2  # labelled points in a fold: one alone has no spread to go by
-TOLERANCES = (2.4, 1.8, 1.2, 0.9, 0.6, 0.4)
+TOLERANCES = (4.0, 2.5, 1.6, 1.0, 0.6, 0.3)
 
 Criterion = Callable[[FloatArray, FloatArray], FloatArray]
 
@@ -129,7 +129,7 @@ class MomentClassifierCV(MomentClassifier):
         largest tolerance, under which fewest multipliers differ from zero. Otherwise the best itself.
     progress : bool or callable
         True for a bar on the error stream.
-    pos_label, smoothing, bagging, probability, backend, tol, time_limit, solve_params, random_state
+    pos_label, smoothing, margin, bagging, probability, backend, tol, time_limit, solve_params, random_state
         As in :class:`MomentClassifier`; ``random_state`` shuffles the folds too.
 
     Attributes
@@ -161,6 +161,7 @@ class MomentClassifierCV(MomentClassifier):
         progress: Any = False,
         pos_label: Any = None,
         smoothing: float | str | None = "auto",
+        margin: float | str = "auto",
         bagging: int = 0,
         probability: bool = False,
         backend: Any = "auto",
@@ -175,6 +176,7 @@ class MomentClassifierCV(MomentClassifier):
             constraints,
             pos_label=pos_label,
             smoothing=smoothing,
+            margin=margin,
             bagging=bagging,
             probability=probability,
             backend=backend,

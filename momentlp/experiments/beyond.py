@@ -35,6 +35,7 @@ from momentlp.tolerances import Absolute, StandardError
 __all__ = ["ALL_DIGITS", "BEYOND", "on_the_graph"]
 
 COMPONENTS, WIDTH_SPECTRAL = 8, 0.3
+TOL = 1e-7  # the certificate must hold within this
 FREE = 1e3  # standard errors: a moment that is held this loosely asks for nothing
 SIZES = (25, 50, 75, 100, 200, 300, 400, 500)
 PAPER, SPECTRAL, DEFAULT = "paper", "Spectral", "default"
@@ -57,7 +58,7 @@ def on_the_graph(unlabelled: FloatArray, sample: FloatArray) -> dict[str, NDArra
     points, known = np.vstack([unlabelled, sample]), np.arange(n, n + len(sample))
     spec = Spec(features=default_features(len(points)), tolerance=StandardError(WIDTH))
     prepared = spec.prepare(points).remembering(known)
-    default = Search(prepared, known, "auto", "auto", {}).run().membership
+    default = Search(prepared, known, "auto", "auto", {"tol": TOL}).run().membership
     widths = np.full(prepared.n_features, FREE)
     widths[:COMPONENTS] = WIDTH_SPECTRAL
     problem = replace(prepared, tolerance=StandardError(widths.tolist())).compile(labelled=known)
