@@ -17,10 +17,10 @@ __all__ = ["draw"]
 
 # Okabe and Ito's colours, which colour-blind readers can tell apart; momentlp in the red of the other pictures.
 COLOURS = {
-    OURS: RED, "walk": "#000000", "ocsvm": "#0072B2", "ocsvm-selected": "#0072B2", "forest": "#009E73",
+    OURS: RED, "walk": "#000000", "walk-5": "#000000", "ocsvm": "#0072B2", "ocsvm-selected": "#0072B2", "forest": "#009E73",
     "forest-selected": "#009E73", "elkan-noto": "#CC79A7", "bagging": "#E69F00", "bagging-svc": "#E69F00", "nnpu": "#56B4E9",
 }  # fmt: skip
-DASHED = ("ocsvm", "forest", "bagging")  # at their defaults, beside what is selected or set
+DASHED = ("ocsvm", "forest", "bagging", "walk-5")  # the weaker or second of two of a kind
 TICKS = (0.0, 0.3, 0.5, 0.7, 0.8, 0.9, 0.95, 0.98)
 TOP = 0.995
 
