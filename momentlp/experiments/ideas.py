@@ -15,7 +15,6 @@ from numpy.typing import NDArray
 from sklearn.decomposition import PCA
 
 from momentlp.arrays import FloatArray
-from momentlp.constraints import Share
 from momentlp.estimator import MomentClassifier
 from momentlp.experiments.beyond import DEFAULT, SPECTRAL, TITLES, on_the_graph
 from momentlp.experiments.data import split
@@ -24,6 +23,7 @@ from momentlp.experiments.measures import quality
 from momentlp.experiments.report import Report, Table, mean_rows
 from momentlp.experiments.runner import Experiment, Settings, Task
 from momentlp.features import FeatureMap, Linear, Transformer
+from momentlp.path import path
 from momentlp.solution import Solution
 from momentlp.solve import solve
 from momentlp.spec import Spec
@@ -34,6 +34,7 @@ __all__ = ["IDEAS"]
 SIZES = (25, 100)
 SPLITS = 10
 Z = 1.1  # standard errors, where rows have them
+WIDER = tuple(np.geomspace(0.5, 20.0, 25).tolist())  # multiples of epsilon
 FOLDS = 5
 LEAST_RECALL = 0.5
 BAGS = 10
@@ -47,11 +48,9 @@ class Given:
     def __init__(self, unlabelled: FloatArray, sample: FloatArray, eps: float, share: float, number: int) -> None:
         self.unlabelled, self.sample, self.eps, self.share, self.number = unlabelled, sample, eps, share, number
 
-    def solved(
-        self, tolerance: Tolerance, features: FeatureMap | None = None, constraints: Any = (), mean: FloatArray | None = None
-    ) -> Solution:
+    def solved(self, tolerance: Tolerance, features: FeatureMap | None = None, mean: FloatArray | None = None) -> Solution:
         """Solve the program with another tolerance, other features, or another mean."""
-        spec = Spec(features=features or Linear(), tolerance=tolerance, constraints=constraints)
+        spec = Spec(features=features or Linear(), tolerance=tolerance)
         known = {"sample": self.sample} if mean is None else {"mean": mean}
         return solve(spec.compile(self.unlabelled, **known))
 
@@ -67,6 +66,14 @@ def _shrunk(given: Given) -> Found:
     error = float(sample.var(axis=0, ddof=1).sum() / len(sample))
     keep = max(0.0, 1 - error / float(away @ away))
     return given.found(Absolute(given.eps), mean=centre + keep * away)
+
+
+def _of_true_size(given: Given) -> Found:
+    """Take the least tolerance at which the set is as large as the class: a share as a constraint, at no fixed epsilon."""
+    problem = Spec(tolerance=Absolute(given.eps)).compile(given.unlabelled, sample=given.sample)
+    size = given.share * len(given.unlabelled)
+    *_, last = path(problem, WIDER, relative=True, stop=lambda solution: solution.objective >= size)
+    return last.membership > 0.5
 
 
 def _cut(given: Given) -> Found:
@@ -110,9 +117,7 @@ WAYS: dict[str, Idea] = {
     "PCA and whitening, 40 components, Relative(0.1)": lambda given: given.found(
         Relative(0.1), Transformer(PCA(40, whiten=True, random_state=0))
     ),
-    "class prior told: Share within 0.005 of the truth": lambda given: given.found(
-        Absolute(given.eps), constraints=[Share(0.0, min(1.0, given.share + 0.005))]
-    ),
+    "class prior told: the least epsilon at which the set has the true size": _of_true_size,
     f"labelled images inside X, StandardError({Z:g})": _inside,
     f"bagging, {BAGS} samples, StandardError({Z:g})": _bagged,
     f"cut-off of the score by held-out labels, StandardError({Z:g})": _cut,

@@ -123,6 +123,8 @@ def _draw(means: Sequence[Record], sizes: Sequence[int]) -> Any:
         axes.grid(color="#e8ebee", linewidth=0.6)
         axes.spines[["top", "right"]].set_visible(False)
     panels[0].set_ylabel("precision")
+    panels[0].set_xlim(0.3, 1.0)  # what is below is of no use to anyone
+    panels[0].set_ylim(0.6, 1.0)
     panels[0].legend(frameon=False, fontsize=9, loc="lower left")
     return figure
 
