@@ -17,18 +17,18 @@ import typer
 from rich.markup import escape
 from rich.table import Table
 
-from momentlp.errors import ExtraMissingError
+from momentlp.errors import DataError, ExtraMissingError, SolverError
 from momentlp.exits import INTERRUPTED, errors
 from momentlp.experiments.catalogue import EXPERIMENTS, experiment
 from momentlp.experiments.data import load_digits_from
-from momentlp.experiments.report import VERDICTS, Claim, Report, markdown
+from momentlp.experiments.report import Claim, Report, markdown
 from momentlp.experiments.runner import Experiment, Settings, run
 from momentlp.files import write_atomically
 from momentlp.screens import err, out, print_json
 
 __all__ = ["app"]
 
-COLOURS = {"yes": "green", "no": "red", "-": "default"}
+COLOURS = {"yes": "green", "yes, rounded": "green", "no": "red", "-": "default"}
 
 app = typer.Typer(
     help="Run the experiments of the paper, what it leaves open, and what goes beyond it.", no_args_is_help=True
@@ -43,7 +43,7 @@ Data = Annotated[
 ]
 Splits = Annotated[int, typer.Option(min=1, help="Random splits, or draws. More can be added later.")]
 Jobs = Annotated[int | None, typer.Option(min=1, help="Processes; default: one for each core.")]
-Seed = Annotated[int, typer.Option(min=0, help="Split number k is made from SEED + k.")]
+Seed = Annotated[int, typer.Option(min=0, max=2**31, help="Split number k is made from SEED + k.")]
 Epsilon = Annotated[float | None, typer.Option(min=0.0, help="Tolerance on the sum; default: 30 for USPS.")]
 Out = Annotated[Path, typer.Option("--out", help="Folder for results; a run that was stopped goes on there.")]
 Json = Annotated[bool, typer.Option("--json", help="Write the claims as one JSON document to standard output.")]
@@ -62,11 +62,20 @@ def _command(names: Sequence[str]) -> Callable[..., None]:
     ) -> None:
         with errors(as_json), _interruptible(folder):
             _require_matplotlib()
+            if folder.exists() and not folder.is_dir():
+                raise DataError(f"--out must be a folder, but {str(folder)!r} is a file.")
             chosen = [experiment(name) for name in names]
             digits = load_digits_from(data) if any(one.needs_data for one in chosen) else None
             settings = Settings(splits, seed, digits, epsilon)
             started, workers = time.monotonic(), jobs or os.cpu_count() or 1
-            reports = {one: _run(one, settings, folder, workers, quiet=as_json) for one in chosen}
+            reports, failed = {}, []
+            for one in chosen:
+                try:
+                    reports[one] = _run(one, settings, folder, workers, quiet=as_json)
+                except SolverError as error:  # the others go on
+                    failed.append(error)
+            if failed:
+                raise failed[0]
             claims = [claim for report in reports.values() for claim in report.claims]
             if len(chosen) > 1:
                 _write_summary(settings, reports, folder)
@@ -101,7 +110,7 @@ def _print_claims(claims: Sequence[Claim]) -> None:
     for head in ("", "paper", "here", "holds"):
         table.add_column(head)
     for claim in claims:
-        verdict = VERDICTS[claim.holds]
+        verdict = claim.verdict
         table.add_row(*map(escape, (claim.what, claim.paper, claim.ours)), f"[{COLOURS[verdict]}]{verdict}[/]")
     out.print(table)
 

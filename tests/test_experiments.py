@@ -71,6 +71,13 @@ def test_results_of_other_settings_are_not_continued(tmp_path: Path) -> None:
         Journal(tmp_path, {"seed": 0, "epsilon": 30.0}).__enter__()
 
 
+def test_results_of_other_code_are_not_continued(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    run(toy(), Settings(splits=1), tmp_path)
+    monkeypatch.setattr("momentlp.experiments.runner._code", lambda: "other")
+    with pytest.raises(mlp.DataError, match=r"code .*, now other"):
+        run(toy(), Settings(splits=1), tmp_path)
+
+
 def test_two_runs_do_not_write_to_one_folder(tmp_path: Path) -> None:
     with Journal(tmp_path, {}), pytest.raises(mlp.DataError, match="another run is writing"):
         Journal(tmp_path, {}).__enter__()
@@ -250,7 +257,7 @@ def test_experiments_run_on_the_stand_in_and_hold_nothing_against_it(tmp_path: P
 def test_figure_1_reaches_the_figures_of_the_paper(tmp_path: Path) -> None:
     report = run(experiment("figure1"), Settings(splits=20), tmp_path, jobs=2)
     assert [claim.holds for claim in report.claims] == [True] * 3
-    assert [row["draws"] for row in report.tables[0].rows] == [20] * len(PANELS)
+    assert [row["n"] for row in report.tables[0].rows] == [20] * 2 * len(PANELS)
 
 
 def test_both_methods_on_one_graph_are_those_that_users_call(digits: Digits) -> None:
@@ -298,8 +305,15 @@ def test_the_usps_digits_from_files_of_every_kind(usps: Digit, tmp_path: Path) -
 )
 def test_other_files_are_refused(tmp_path: Path, content: str, words: str) -> None:
     (tmp_path / "usps.csv").write_text(content)
-    with pytest.raises(mlp.DataError, match=words):
+    with pytest.raises(mlp.DataError, match=rf"{words}.*--data digits"):
         load_digits_from(str(tmp_path / "usps.csv"))
+
+
+def test_a_folder_or_an_arff_file_without_the_digits_is_refused(tmp_path: Path) -> None:
+    (tmp_path / "usps.arff").touch()
+    for given, words in ((tmp_path, "no zip.train.gz"), (tmp_path / "usps.arff", "not a whole ARFF file")):
+        with pytest.raises(mlp.DataError, match=rf"{words}.*--data digits"):
+            load_digits_from(str(given))
 
 
 def test_openml_out_of_reach_says_what_else_there_is(monkeypatch: pytest.MonkeyPatch) -> None:

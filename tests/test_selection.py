@@ -86,7 +86,7 @@ def recall_and_share(features: Any, tolerance: float, held: np.ndarray) -> tuple
     """What one fold tells, with a fit of its own that has never heard of the labels held out."""
     told = y.copy()
     told[held] = 0
-    model = mlp.MomentClassifier(features, tolerance).fit(X, told)
+    model = mlp.MomentClassifier(features, tolerance, margin=0.0 if features == "linear" else 0.3).fit(X, told)
     inside = model.membership_ > 0.5
     return inside[held].mean(), inside[y == 0].mean()
 
@@ -111,10 +111,17 @@ def test_the_path_is_what_separate_fits_give(features: Any) -> None:
     assert table["mean_test_score"][np.argmin(table["rank_test_score"])] == table["mean_test_score"].max()
 
 
+def test_the_margin_that_was_used_is_among_the_parameters() -> None:
+    model = mlp.MomentClassifierCV(tolerances=(2.0, 1.0), cv=3, random_state=0).fit(X, y)
+    assert model.best_params_["margin"] == 0.3
+    assert np.array_equal(mlp.MomentClassifier(**model.best_params_).fit(X, y).membership_, model.membership_)
+
+
 def test_what_was_chosen_is_what_is_fitted() -> None:
     model = mlp.MomentClassifierCV(**QUICK, random_state=0).fit(X, y)
     table, best = model.cv_results_, model.best_index_
-    assert model.best_params_ == {"features": table["param_features"][best], "tolerance": table["param_tolerance"][best]}
+    chosen = {"features": table["param_features"][best], "tolerance": table["param_tolerance"][best], "margin": 0.0}
+    assert model.best_params_ == chosen
     assert model.best_score_ == table["mean_test_score"][best]
     alone = mlp.MomentClassifier(**model.best_params_).fit(X, y)
     assert alone.solution_.objective == pytest.approx(model.solution_.objective, rel=1e-9)

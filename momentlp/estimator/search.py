@@ -15,7 +15,7 @@ from momentlp.choice import choose
 from momentlp.constraints import Known
 from momentlp.errors import OptionError, SolverError
 from momentlp.estimator.nearest import nearest
-from momentlp.features import FittedMap
+from momentlp.features import FittedMap, Spectral
 from momentlp.path import path
 from momentlp.prepared import Prepared
 from momentlp.problem import Problem
@@ -97,6 +97,14 @@ class Search:
         """The points that are known not to be members."""
         return self._told("negatives")
 
+    @property
+    def used_margin(self) -> float:
+        """The margin, as a number: 0 where nothing is averaged."""
+        averaged = any(isinstance(part.fitted.declared, Spectral) for part in self.prepared.parts)
+        if self.margin == "auto":
+            return MARGIN if averaged and self.smoothing is not None else 0.0
+        return float(self.margin)
+
     def _told(self, which: str) -> IndexArray:
         told = [getattr(each, which) for each in self.prepared.constraints if isinstance(each, Known)]
         return np.unique(np.concatenate([np.zeros(0), *told])).astype(np.intp)
@@ -168,7 +176,7 @@ class Search:
 
         Where no score is above the margin, or they are not those of an optimum, scores tell nothing and all stay.
         """
-        margin = MARGIN if self.margin == "auto" else float(self.margin)
+        margin = self.used_margin
         clear = solution.scores > margin
         if not margin or not clear.any() or solution.status is not Status.OPTIMAL:
             return share

@@ -135,7 +135,7 @@ class MomentClassifierCV(MomentClassifier):
     Attributes
     ----------
     best_params_ : dict
-        ``features`` and ``tolerance`` as they were chosen; the tolerance as the multiple.
+        ``features`` and ``tolerance`` as they were chosen, the tolerance as the multiple, and the ``margin`` they go with.
     best_index_ : int
     best_score_ : float
     cv_results_ : dict of arrays
@@ -293,7 +293,12 @@ class MomentClassifierCV(MomentClassifier):
             near = np.flatnonzero(allowed & (mean >= self.one_standard_error_))
             best = int(near[np.lexsort((-width[near], moments[near]))[0]])
         self.best_index_, self.best_score_ = best, float(mean[best])
-        self.best_params_ = {"features": candidates[best // widths.size], "tolerance": float(width[best])}
+        chosen = searches[best // widths.size]
+        self.best_params_ = {
+            "features": candidates[best // widths.size],
+            "tolerance": float(width[best]),
+            "margin": chosen.used_margin,
+        }
         named = np.empty(len(candidates), dtype=object)
         named[:] = candidates
         self.cv_results_ = {

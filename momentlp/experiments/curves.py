@@ -73,7 +73,8 @@ def report(settings: Settings, records: list[Record]) -> Report:
             start = data.near(FROM[figure])
             lowest = least_from(own[reading], figure, start)
             here = f"at least {lowest:.1%} ({stated})"
-            claims.append(Claim(f"{figure} from {start} labels on", f"{LEVEL:.0%}", here, round(lowest, 2) >= LEVEL))
+            holds, rounded = round(lowest, 2) >= LEVEL, lowest < LEVEL
+            claims.append(Claim(f"{figure} from {start} labels on", f"{LEVEL:.0%}", here, holds, rounded))
         last = own[reading][-1]
         here = f"{last['precision']:.1%} / {last['recall']:.1%} ({stated})"
         claims.append(Claim(f"precision / recall at {last['labels']} labels", "91% / 93%", here))

@@ -17,7 +17,7 @@ from momentlp.datasets import APART, USPS_FILES, USPS_VARIABLE, class_split, loa
 from momentlp.errors import DataError
 from momentlp.files import BROKEN, reason
 
-__all__ = ["Digits", "load_digits_from"]
+__all__ = ["Digits", "load_digits_from", "split"]
 
 OPENML, STAND_IN = "openml", "digits"
 OPENML_ID = 41082
@@ -119,11 +119,13 @@ def load_digits_from(given: str | None) -> Digits:
     if given == OPENML:
         return _usps(*_fetched())
     path = Path(given)
-    if path.is_dir():
-        return _usps(*load_usps(path))
     if not path.exists():
         raise DataError(f"there is no {given!r}. {HELP}")
-    return _usps(*_told_apart(_table(path), str(path)))
+    try:
+        X, labels = load_usps(path) if path.is_dir() else _told_apart(_table(path), str(path))
+    except DataError as error:
+        raise DataError(f"{error} {HELP}") from None
+    return _usps(X, labels)
 
 
 def _usps(X: FloatArray, labels: NDArray[np.int64]) -> Digits:
@@ -166,7 +168,9 @@ def _table(path: Path) -> FloatArray:
         try:
             columns, _ = arff.loadarff(path)
             return np.column_stack([np.asarray(columns[name], dtype=np.float64) for name in columns.dtype.names or ()])
-        except (NotImplementedError, StopIteration, *BROKEN) as error:
+        except StopIteration:
+            raise DataError(f"{path} is not a whole ARFF file.") from None
+        except (NotImplementedError, *BROKEN) as error:
             raise DataError(f"{path} cannot be read: {reason(error)}.") from None
     table: Any = read_points(path)
     if not isinstance(table, Table):

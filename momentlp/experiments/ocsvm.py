@@ -82,10 +82,9 @@ def report(settings: Settings, records: list[Record]) -> Report:
     ]
     remark = (
         f"{RECOGNISED:.0%} of {int(zero.sum())} zeros with {FALSE:.0%} of {others} other digits would be {right} right and "
-        f"{wrong} wrong: a precision of {precision:.0%} at a recall of {RECOGNISED:.0%}. So 91 and 93 cannot both be read "
-        "off these two figures as precision and recall: 93% is 100% less the rate of false positives, the specificity. "
-        "That the 2001 text has 91% and 7% we know at second hand only; what OneClassSVM gives in its setting is in the "
-        "table."
+        f"{wrong} wrong: a precision of {precision:.0%} at a recall of {RECOGNISED:.0%}. If these are the figures of 2001, "
+        "then 93% is 100% less the rate of false positives, the specificity, and not a recall. That the text has them we "
+        "know at second hand only and could not confirm; what OneClassSVM gives in its setting is in the table."
     )
     title = (
         f"{data.title}: trained on the {int((data.labels[: data.n_train] == 0).sum())} zeros of the first {data.n_train} "

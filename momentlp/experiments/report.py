@@ -27,20 +27,24 @@ DPI = 130
 class Claim:
     """Something that the paper says, or that is asked of us, and what came out here.
 
-    ``holds`` is None where there is nothing to hold: a figure for comparison.
+    ``holds`` is None where there is nothing to hold: a figure for comparison. ``rounded`` says that it holds in the digits
+    that the paper gives, and not to the letter.
     """
 
     what: str
     paper: str
     ours: str
     holds: bool | None = None
+    rounded: bool = False
+
+    @property
+    def verdict(self) -> str:
+        """Whether it holds, in a word or two."""
+        return "-" if self.holds is None else "no" if not self.holds else "yes, rounded" if self.rounded else "yes"
 
     def row(self) -> Row:
         """Return it as the row of a table."""
-        return {"what": self.what, "paper": self.paper, "here": self.ours, "holds": VERDICTS[self.holds]}
-
-
-VERDICTS = {True: "yes", False: "no", None: "-"}
+        return {"what": self.what, "paper": self.paper, "here": self.ours, "holds": self.verdict}
 
 
 @dataclass(frozen=True)

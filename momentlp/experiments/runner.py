@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+import hashlib
 import platform
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
+from functools import cache
 from importlib.metadata import version
 from pathlib import Path
 from typing import Any
 
+import momentlp
 from momentlp.bar import progress as shown
 from momentlp.errors import OptionError, SolverError
 from momentlp.experiments.data import Digits
@@ -104,7 +107,16 @@ class Experiment:
         if self.needs_epsilon:
             chosen["epsilon"] = settings.eps
         versions = {package: version(package) for package in PACKAGES}
-        return chosen | {"python": platform.python_version()} | versions
+        return chosen | {"python": platform.python_version()} | versions | {"code": _code()}
+
+
+@cache
+def _code() -> str:
+    """Return what tells this code from any other: a journal is not to hold results of two."""
+    content = hashlib.sha256()
+    for path in sorted(Path(momentlp.__file__).parent.rglob("*.py")):
+        content.update(path.read_bytes())
+    return content.hexdigest()[:16]
 
 
 def run(
