@@ -44,8 +44,8 @@ VARIANTS: dict[str, MomentClassifier] = {
     "walk stops with 0.01": _graph(walk=0.01),
     "walk stops with 0.05": _graph(walk=0.05),
     "columns as they are": _graph(scale="none"),
-    "1.6 standard errors": _graph().set_params(tolerance=1.6),
-    "3.5 standard errors": _graph().set_params(tolerance=3.5),
+    "1.6 standard errors, no margin": _graph().set_params(tolerance=1.6),
+    "3.5 standard errors, no margin": _graph().set_params(tolerance=3.5),
     "1.2 standard errors, no margin": _graph().set_params(tolerance=1.2, margin=0),
     "no margin": _graph().set_params(margin=0),
     "margin 0.15": _graph().set_params(margin=0.15),
@@ -92,10 +92,10 @@ def main() -> None:
         rows.append(row)
     page = f"""# One default changed at a time
 
-`python benchmarks/classes/defaults.py`: mean F1 over all classes, {options.labels.replace(",", " and ")} labels and
-{options.splits} splits that [the benchmark of classes](classes.md) does not use. The default has 16 components, 5
-neighbours, a walk that stops with chance 0.02, columns divided by their range, a tolerance of 2.5 standard errors, a
-margin of 0.3, and smoothing 0.05.
+`python benchmarks/classes/defaults.py --splits {options.splits}`: mean F1 over all classes, with
+{options.labels.replace(",", " and ")} labels, on splits that [the benchmark of classes](classes.md) does not use.
+The default has 16 components, 5 neighbours, a walk that stops with chance 0.02, columns divided by their range, a tolerance
+of 2.5 standard errors, a margin of 0.3, and smoothing 0.05.
 
 {markdown(rows)}
 """

@@ -241,7 +241,7 @@ def _classes(values: Any, dtype: Any) -> NDArray[Any]:
     text = dtype in ("str", "object")
     if not isinstance(values, list) or any(isinstance(value, str) is not text for value in values):
         raise FileFormatError("its labels are not of their type")
-    classes = np.array(values, dtype=dtype)
+    classes = np.array(values).astype(dtype)  # which wraps what does not fit, in every version of numpy
     if classes.tolist() != values:
         raise FileFormatError(f"its labels are no {dtype}")
     return classes

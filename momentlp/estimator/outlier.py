@@ -24,6 +24,7 @@ from momentlp.tolerances import Tolerance
 __all__ = ["MomentOutlierDetector"]
 
 NEIGHBOURS = 5
+DIGITS = 12  # of scores: where points score alike, rounding is not to tell which are outliers
 
 
 class MomentOutlierDetector(OutlierMixin, BaseEstimator):  # type: ignore[misc]  # scikit-learn has no types
@@ -125,7 +126,7 @@ class MomentOutlierDetector(OutlierMixin, BaseEstimator):  # type: ignore[misc] 
         """Score points, seen or not: the lower, the more of an outlier."""
         check_is_fitted(self)
         points = validate_data(self, X, accept_sparse="csr", dtype=np.float64, reset=False)
-        return self.classifier_.rule_.score(points)
+        return np.round(self.classifier_.rule_.score(points), DIGITS)
 
     def decision_function(self, X: Any) -> FloatArray:
         """Return the score of points less ``offset_``: below zero for outliers."""
