@@ -1,4 +1,4 @@
-"""What the paper leaves open: its epsilon, how to choose one without negatives, and labelled images inside X."""
+"""Which epsilon gives the paper's curves: on the sum, on the mean, in standard errors, and with a margin."""
 
 from __future__ import annotations
 
@@ -15,15 +15,13 @@ from momentlp.experiments.journal import Record
 from momentlp.experiments.measures import quality
 from momentlp.experiments.report import Claim, Report, Table, mean_rows
 from momentlp.experiments.runner import Experiment, Settings, Task
+from momentlp.experiments.sizes import SPLITS, sizes_of
 from momentlp.path import path
-from momentlp.solve import solve
 from momentlp.spec import Spec
 from momentlp.tolerances import Absolute, Relative, StandardError, Tolerance
 
-__all__ = ["EPSILON", "INSIDE", "SELECTION"]
+__all__ = ["EPSILON"]
 
-SPLITS = 10  # enough to see which way a figure goes
-SIZES = (25, 100, 300, 500)
 WIDTHS: dict[str, tuple[Tolerance, tuple[float, ...]]] = {  # on the paper's images; scaled for others
     "sum": (Absolute(1.0), (200.0, 100.0, 80.0, 60.0, 45.0, 35.0, 30.0, 25.0, 20.0, 10.0, 5.0)),
     "mean": (Relative(1.0), (0.2, 0.1, 0.06, 0.045, 0.035, 0.03, 0.025, 0.02, 0.01, 0.005)),
@@ -32,14 +30,6 @@ WIDTHS: dict[str, tuple[Tolerance, tuple[float, ...]]] = {  # on the paper's ima
 MARGINS = (0.05, 0.1, 0.15, 0.2, 0.3)
 ON = {"sum": "on the sum", "mean": "on the mean", "standard errors": "in standard errors"}
 LEVELS = {"precision": 100, "recall": 300}
-
-
-def sizes_of(data: Digits) -> tuple[int, ...]:
-    """Return the sizes to look at, in the proportions of the paper's."""
-    return tuple(dict.fromkeys(data.near(size) for size in SIZES))
-
-
-# Which epsilon?
 
 
 def sweep(X: FloatArray, labels: NDArray[np.int64], n_apart: int, size: int, scale: float, number: int) -> list[Record]:
@@ -152,98 +142,3 @@ def _draw(means: Sequence[Record], sizes: Sequence[int]) -> Any:
 
 
 EPSILON = Experiment("epsilon", "Which epsilon?", sweep_tasks, sweep_report)
-
-
-# What does selection without negatives pick?
-
-MULTIPLES = (100.0, 60.0, 45.0, 30.0, 20.0, 10.0)
-
-
-def select(X: FloatArray, labels: NDArray[np.int64], n_apart: int, size: int, scale: float, number: int) -> list[Record]:
-    """Choose epsilon by recall on labelled images that are held out, against the share that is found."""
-    from momentlp.estimator import MomentClassifierCV
-
-    unlabelled, truth, sample = split(X, labels, size, n_apart, number)
-    points = np.vstack([unlabelled, sample])
-    known = np.repeat([0, 1], [len(unlabelled), len(sample)])
-    widths = [round(width * scale, 6) for width in MULTIPLES]
-    model = MomentClassifierCV("linear", Absolute(1.0), tolerances=widths, cv=3, random_state=number).fit(points, known)
-    found = quality(model.transduction_[: len(unlabelled)] == 1, truth)
-    return [{"labels": size, "split": number, "epsilon": model.best_params_["tolerance"], **found}]
-
-
-def select_tasks(settings: Settings) -> Iterator[Task]:
-    """One task for each split and size."""
-    data = settings.digits
-    for number in settings.numbers(SPLITS // 2):
-        for size in sizes_of(data):
-            yield Task(
-                f"{size} labels, split {number}",
-                partial(select, data.X, data.labels, data.n_apart, size, data.epsilon / 30.0, number),
-            )
-
-
-def select_report(settings: Settings, records: list[Record]) -> Report:
-    """Say what was picked."""
-    rows = mean_rows(records, ["labels"], ["precision", "recall"])
-    for row in rows:
-        picked = sorted(record["epsilon"] for record in records if record["labels"] == row["labels"])
-        row["epsilon picked"] = ", ".join(f"{width:g}" for width in picked)
-    title = (
-        f"{settings.digits.title}: epsilon on the sum as `MomentClassifierCV` picks it among "
-        f"{', '.join(f'{width * settings.digits.epsilon / 30:g}' for width in MULTIPLES)}, by three folds of the labelled "
-        "images, and what it finds. Labelled images are part of X here."
-    )
-    return Report([Table("selection", title, rows)])
-
-
-SELECTION = Experiment("selection", "What selection without negatives picks", select_tasks, select_report)
-
-
-# What if the labelled images are part of X?
-
-
-def inside(X: FloatArray, labels: NDArray[np.int64], n_apart: int, size: int, eps: float, number: int) -> list[Record]:
-    """Look for the zeros of one split with the labelled images left out of X, and with them in it."""
-    unlabelled, truth, sample = split(X, labels, size, n_apart, number)
-    spec, n = Spec(tolerance=Absolute(eps)), len(unlabelled)
-    everything = np.vstack([unlabelled, sample])
-    problems = {
-        "apart": spec.compile(unlabelled, sample=sample),
-        "inside": spec.compile(everything, labelled=np.arange(n, n + len(sample))),
-    }
-    return [
-        {"where": where, "labels": size, "split": number, **quality(solve(problem).membership[:n] > 0.5, truth)}
-        for where, problem in problems.items()
-    ]
-
-
-def inside_tasks(settings: Settings) -> Iterator[Task]:
-    """One task for each split and size."""
-    data = settings.digits
-    for number in settings.numbers(SPLITS):
-        for size in sizes_of(data):
-            yield Task(
-                f"{size} labels, split {number}",
-                partial(inside, data.X, data.labels, data.n_apart, size, settings.eps, number),
-            )
-
-
-def inside_report(settings: Settings, records: list[Record]) -> Report:
-    """Set both side by side; only images that are not labelled count."""
-    rows = []
-    for row in mean_rows(records, ["labels"], []):
-        cells: Record = {"labels": row["labels"]}
-        for where in ("apart", "inside"):
-            own = [record for record in records if (record["where"], record["labels"]) == (where, row["labels"])]
-            for figure in ("precision", "recall"):
-                cells[f"{where}, {figure}"] = float(np.mean([record[figure] for record in own]))
-        rows.append({**cells, "splits": row["n"] // 2})
-    title = (
-        f"{settings.digits.title}, eps = {settings.eps:g}: labelled images apart from X, as in the paper, or part of it. "
-        "Precision and recall are over the images that are not labelled in both cases."
-    )
-    return Report([Table("inside", title, rows)])
-
-
-INSIDE = Experiment("inside", "Labelled images inside X", inside_tasks, inside_report, needs_epsilon=True)
