@@ -14,7 +14,7 @@ import sys
 import time
 
 import momentlp as mlp
-from momentlp.layout import aligned
+from momentlp.runtime.text_table import align_columns
 from momentlp.testing import half_space
 
 CHILD = """
@@ -50,7 +50,7 @@ def main() -> None:
             [name, _shown(latencies, statistics.median), _shown(latencies, max), _shown(isolated, max), f"{_cost(name):.1f}"]
         )
     print(f"{arguments.points:,} points, {arguments.moments} moments, interrupted {len(MOMENTS)} times each")
-    print(aligned(rows))
+    print(align_columns(rows))
 
 
 def _heard(arguments: argparse.Namespace, name: str, isolate: bool, wait: float) -> float | None:

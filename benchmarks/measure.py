@@ -71,23 +71,23 @@ class Way:
         assert self._process.stdin is not None
         self._process.stdin.write("run\n")
         self._process.stdin.flush()
-        told = self._read(self.limit)
+        reported = self._read(self.limit)
         if not self.runs:
-            self.memory, self.peak = told["memory"], told["peak"]
-        self.runs.append(told)
-        return float(told["objective"])
+            self.memory, self.peak = reported["memory"], reported["peak"]
+        self.runs.append(reported)
+        return float(reported["objective"])
 
     def _read(self, limit: float) -> dict[str, Any]:
         stdout = self._process.stdout
         assert stdout is not None
         ready, _, _ = select.select([stdout], [], [], limit)
         line = stdout.readline() if ready else ""
-        told = json.loads(line) if line else {"error": f"over {limit:g} s" if not ready else self._how_it_ended()}
-        if "error" in told:
-            self.gave_up = told["error"]
+        reported = json.loads(line) if line else {"error": f"over {limit:g} s" if not ready else self._how_it_ended()}
+        if "error" in reported:
+            self.gave_up = reported["error"]
             self.close()
             raise GaveUpError(self.gave_up)
-        return dict(told)
+        return dict(reported)
 
     def _how_it_ended(self) -> str:
         code = self._process.wait()
@@ -148,8 +148,8 @@ def side_by_side(
 
 def _measured(peer: str, way: Way, seconds: list[float]) -> Measured:
     runs = way.runs[len(way.runs) - len(seconds) :]
-    told = [math.nan if run["modelling"] is None else run["modelling"] for run in runs]
-    return Measured(peer, seconds, [t - m for t, m in zip(seconds, told, strict=True)], way)
+    reported = [math.nan if run["modelling"] is None else run["modelling"] for run in runs]
+    return Measured(peer, seconds, [t - m for t, m in zip(seconds, reported, strict=True)], way)
 
 
 def _allowed() -> int:
@@ -173,8 +173,8 @@ def _serve(order: dict[str, Any]) -> None:
     tell = os.fdopen(os.dup(1), "w")
     os.dup2(os.open(os.devnull, os.O_WRONLY), 1)  # solvers print what they like
 
-    def report(**told: Any) -> None:
-        print(json.dumps(told), file=tell, flush=True)
+    def report(**reported: Any) -> None:
+        print(json.dumps(reported), file=tell, flush=True)
 
     try:
         run, arguments = _prepare(order)

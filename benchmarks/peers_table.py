@@ -33,8 +33,8 @@ def measure(case: str, numbers: dict[str, Any], options: argparse.Namespace) -> 
     chosen = [peer for peer in PEERS if not options.only or peer in (REFERENCE, *options.only.split(","))]
     found = side_by_side(chosen, case, numbers, limit=options.limit, rounds=options.rounds, budget=options.budget)
     reference = found[REFERENCE]
-    told = sorted(found.values(), key=lambda one: statistics.median(one.seconds or [math.inf]))
-    return [_row(one, reference) for one in told], [_record(one, case, numbers, reference) for one in told]
+    reported = sorted(found.values(), key=lambda one: statistics.median(one.seconds or [math.inf]))
+    return [_row(one, reference) for one in reported], [_record(one, case, numbers, reference) for one in reported]
 
 
 def _row(one: Measured, reference: Measured) -> Row:
@@ -103,10 +103,10 @@ def main() -> None:
             print(missing)
             sections.append((heading, f"Not measured: {missing}"))
             continue
-        rows, told = measure(case, numbers, options)
+        rows, reported = measure(case, numbers, options)
         print_table(rows)
         sections.append((heading, markdown(rows)))
-        records += told
+        records += reported
     write(options.out, "peers", "momentlp beside its peers", sections, records)
 
 

@@ -17,8 +17,8 @@ import numpy as np
 from timing import usps, usps_protocol
 
 import momentlp as mlp
-from momentlp.datasets import usps_split
-from momentlp.synthetic import make_ring
+from momentlp.datasets.synthetic import make_ring
+from momentlp.datasets.usps import usps_split
 
 __all__ = ["Case", "describe", "make", "paper_problem", "written"]
 
@@ -134,8 +134,8 @@ def make(name: str, **numbers: Any) -> Case:
 
 def describe(name: str, **numbers: Any) -> str:
     """Say which case it is, for a heading."""
-    told = ", ".join(f"{key} = {value:,}" for key, value in numbers.items() if not isinstance(value, str))
-    return f"{name}, {told}" if told else name
+    reported = ", ".join(f"{key} = {value:,}" for key, value in numbers.items() if not isinstance(value, str))
+    return f"{name}, {reported}" if reported else name
 
 
 @functools.cache

@@ -124,8 +124,8 @@ def _verdict(target: str, least: float, ours: Measured, theirs: Measured) -> Tol
 
 
 def _large(function: Callable[..., Any], options: argparse.Namespace) -> Iterator[Told]:
-    for told in function(str(options.scratch), options.shrink):
-        yield Told(*told)
+    for reported in function(str(options.scratch), options.shrink):
+        yield Told(*reported)
 
 
 TARGETS: dict[str, Callable[[argparse.Namespace], Iterator[Told]]] = {
@@ -141,9 +141,9 @@ TARGETS: dict[str, Callable[[argparse.Namespace], Iterator[Told]]] = {
 }
 
 
-def _row(letter: str, told: Told) -> Row:
-    verdict = {True: "reached", False: "missed", None: "not measured"}[told.reached]
-    return {"": letter, "target": told.target, "figure": told.figure, "verdict": verdict, "remark": told.remark}
+def _row(letter: str, reported: Told) -> Row:
+    verdict = {True: "reached", False: "missed", None: "not measured"}[reported.reached]
+    return {"": letter, "target": reported.target, "figure": reported.figure, "verdict": verdict, "remark": reported.remark}
 
 
 def main() -> None:
@@ -161,7 +161,7 @@ def main() -> None:
     rows: list[Row] = []
     for letter in options.only.split(","):
         try:
-            found = [_row(letter, told) for told in TARGETS[letter](options)]
+            found = [_row(letter, reported) for reported in TARGETS[letter](options)]
         except (DataError, ImportError) as error:
             found = [_row(letter, Told(_about(letter), "-", None, f"something is missing: {error}"))]
         except Exception as error:  # noqa: BLE001  one target that breaks does not hide the others

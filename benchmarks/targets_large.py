@@ -30,22 +30,22 @@ Line = tuple[str, str, bool | None, str]
 def many_passes(scratch: str, shrink: int) -> Iterator[Line]:
     """Certify the answer for a million points in few passes over the data."""
     n = 1_000_000 // shrink
-    told = _once(n, 32, scratch)
-    passes = told.get("passes")
+    reported = _once(n, 32, scratch)
+    passes = reported.get("passes")
     figure = "-" if passes is None else f"{passes} passes"
     reached = None if passes is None else passes <= 12
-    yield (f"N = {n:,}, m = 32: certified in at most 12 passes", figure, reached, told["remark"])
+    yield (f"N = {n:,}, m = 32: certified in at most 12 passes", figure, reached, reported["remark"])
 
 
 def from_disk(scratch: str, shrink: int) -> Iterator[Line]:
     """Certify the answer for ten million points on disk, in less memory than they take."""
     n = 10_000_000 // shrink
-    told = _once(n, 50, scratch)
+    reported = _once(n, 50, scratch)
     target = f"N = {n:,}, m = 50, float32 on disk ({bytes_of(n * 50 * 4)}): the whole process under 1 GB, certified"
-    if "peak" not in told:
-        yield (target, "-", None, told["remark"])
+    if "peak" not in reported:
+        yield (target, "-", None, reported["remark"])
         return
-    yield (target, bytes_of(told["peak"]), told["peak"] < 1e9, told["remark"])
+    yield (target, bytes_of(reported["peak"]), reported["peak"] < 1e9, reported["remark"])
 
 
 def over_workers(scratch: str, shrink: int) -> Iterator[Line]:
@@ -111,8 +111,8 @@ def _once(n: int, m: int, scratch: str) -> dict[str, Any]:
     way = alone(REFERENCE, "gaussians on disk", {"n": n, "m": m, "scratch": scratch}, LIMIT)
     if not way.runs:
         return {"remark": f"gave up: {way.gave_up}"}
-    told = way.runs[0]
-    remark = f"{seconds_of(told['seconds'])}, objective {told['objective']:,.3f}, gap {told['proof']:.0e}"
-    if told["passes"] is None:
+    reported = way.runs[0]
+    remark = f"{seconds_of(reported['seconds'])}, objective {reported['objective']:,.3f}, gap {reported['proof']:.0e}"
+    if reported["passes"] is None:
         remark += "; the data does not count its passes"
-    return told | {"remark": remark + f"; peak {bytes_of(told['peak'])}"}
+    return reported | {"remark": remark + f"; peak {bytes_of(reported['peak'])}"}

@@ -13,7 +13,7 @@ from typing import Any
 
 import numpy as np
 
-from momentlp.datasets import USPS_VARIABLE, load_usps, usps_split
+from momentlp.datasets.usps import USPS_VARIABLE, load_usps, usps_split
 from momentlp.errors import DataError
 
 __all__ = ["GaveUpError", "interleaved", "print_ratios", "ratio", "usps", "usps_protocol"]

@@ -9,8 +9,8 @@ from matplotlib.figure import Figure
 from sklearn.datasets import load_digits
 
 import momentlp as mlp
+from momentlp.datasets.synthetic import make_ring
 from momentlp.plots import membership_plot, score_plot, selection_plot
-from momentlp.synthetic import make_ring
 
 IMAGES = Path(__file__).parent / "images"
 

@@ -7,8 +7,8 @@ from pathlib import Path
 from matplotlib.figure import Figure
 
 import momentlp as mlp
+from momentlp.datasets.synthetic import make_gaussian
 from momentlp.plots import love_plot, membership_plot
-from momentlp.synthetic import make_gaussian
 
 
 def main() -> None:

@@ -13,12 +13,9 @@
 from typing import TYPE_CHECKING as _TYPE_CHECKING
 from typing import Any as _Any
 
-from momentlp.backend import Answer, Backend, Capability, Options, Outcome, Progress
-from momentlp.balance import Balance, BalanceRow
-from momentlp.certificate import Certificate
-from momentlp.chunks import Chunked
-from momentlp.compare import Comparison, compare
-from momentlp.constraints import Constraint, Data, GroupShare, Known, Moment, Share
+from momentlp._version import __version__
+from momentlp.backend.interface import Answer, Backend, Capability, Options, Outcome, Progress
+from momentlp.backend.registry import BackendInfo, backends
 from momentlp.errors import (
     BackendNotFoundError,
     BackendUnavailableError,
@@ -33,28 +30,30 @@ from momentlp.errors import (
     SolverError,
     SpecError,
 )
-from momentlp.exact import ExactProof
-from momentlp.explain import Explanation, SmallestTolerance
 from momentlp.features import Concat, FeatureMap, FittedMap, Kernel, Linear, Quadratic, Spectral, Transformer
-from momentlp.functions import constraint, feature_map
-from momentlp.many import FailedSolve, solve_many
-from momentlp.moments import MomentBlock, MomentMatrix
-from momentlp.path import Path, path
-from momentlp.prepared import Prepared
-from momentlp.problem import Problem
-from momentlp.registry import BackendInfo, backends
-from momentlp.separator import Separator
-from momentlp.solution import Solution
-from momentlp.solve import solve
-from momentlp.sources import open_points
-from momentlp.spec import Spec
+from momentlp.points.chunked import Chunked
+from momentlp.points.sources import open_points
+from momentlp.problem.moment_block import MomentBlock, MomentMatrix
+from momentlp.problem.problem import Problem
+from momentlp.proof.certificate import Certificate
+from momentlp.proof.exact.proof import ExactProof
+from momentlp.solution.balance import Balance, BalanceRow
+from momentlp.solution.explanation import Explanation, SmallestTolerance
+from momentlp.solution.separator import Separator
+from momentlp.solution.solution import Solution
+from momentlp.solving.comparison import Comparison, compare
+from momentlp.solving.many.solve_problems import FailedSolve, solve_many
+from momentlp.solving.solve_problem import solve
+from momentlp.solving.tolerance_path import Path, path
+from momentlp.spec.constraints import Constraint, Data, GroupShare, Known, Moment, Share
+from momentlp.spec.decorators import constraint, feature_map
+from momentlp.spec.prepared import Prepared
+from momentlp.spec.spec import Spec
+from momentlp.spec.tolerances import Absolute, Relative, StandardError, Target, Tolerance
 from momentlp.status import Status
-from momentlp.tolerances import Absolute, Relative, StandardError, Target, Tolerance
 
 if _TYPE_CHECKING:
     from momentlp.estimator import MomentClassifier, MomentClassifierCV, MomentOutlierDetector, PriorInterval, lee_liu_score
-
-__version__ = "0.1.0"
 
 __all__ = [
     "Absolute",

@@ -1,6 +1,6 @@
 """``python -m momentlp``: the command line."""
 
-from momentlp.cli import main
+from momentlp.cli.entry_point import main
 
 if __name__ == "__main__":
     main()

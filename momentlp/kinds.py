@@ -19,7 +19,7 @@ from pydantic import BaseModel, ConfigDict, ValidationError
 
 from momentlp.errors import SpecError
 
-__all__ = ["Declared", "Kind", "short"]
+__all__ = ["Declared", "Kind", "short_repr"]
 
 PLAIN = (str, bytes, int, float, list, tuple, dict, set, frozenset)  # of which reprlib shows the first few entries
 LONGEST = 60  # characters of a value that an error shows
@@ -138,9 +138,11 @@ class Kind(Declared):
         if not isinstance(value, dict) or not isinstance(value.get("kind"), str):
             example = next(iter(known.values())).__name__ if known else "..."
             raise SpecError(
-                f"expected one of the {family}, such as mlp.{example}(...), or a table with a 'kind', got {short(value)}."
+                f"expected one of the {family}, such as mlp.{example}(...), or a table with a 'kind', got {short_repr(value)}."
             )
-        raise SpecError(f"{short(value['kind'])} is not a registered kind of {family}; known: {', '.join(sorted(known))}.")
+        raise SpecError(
+            f"{short_repr(value['kind'])} is not a registered kind of {family}; known: {', '.join(sorted(known))}."
+        )
 
     @classmethod
     def find(cls, name: str) -> type[Self] | None:
@@ -182,7 +184,7 @@ def _descendants(cls: type[Any]) -> Iterator[type[Any]]:
         yield from _descendants(subclass)
 
 
-def short(value: Any) -> str:
+def short_repr(value: Any) -> str:
     """Show a value in an error: on one line, and no longer than a line, however much there is of it."""
     try:
         text = reprlib.repr(value) if isinstance(value, PLAIN) else repr(value)
@@ -197,7 +199,7 @@ def _explain(owner: type[BaseModel], error: ValidationError) -> str:
     for problem in error.errors(include_url=False)[:MOST_MISTAKES]:
         where = ".".join(str(part) if isinstance(part, int) else _name(part) for part in problem["loc"])
         message = " ".join(problem["msg"].removeprefix("Value error, ").split())
-        got = "" if problem["type"] in ("missing", "value_error") else f" (got {short(problem['input'])})"
+        got = "" if problem["type"] in ("missing", "value_error") else f" (got {short_repr(problem['input'])})"
         if problem["type"] == "extra_forbidden" and len(problem["loc"]) == 1:
             got += f"; the fields are {', '.join(_fields(owner)) or 'none'}"
         lines.append(f"{owner.__name__}{'.' + where if where else ''}: {message}{got}")
@@ -206,4 +208,4 @@ def _explain(owner: type[BaseModel], error: ValidationError) -> str:
 
 
 def _name(part: str) -> str:
-    return part if part.isprintable() and len(part) <= LONGEST else short(part)
+    return part if part.isprintable() and len(part) <= LONGEST else short_repr(part)

@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 from hypothesis import HealthCheck, settings
 
-from momentlp.datasets import USPS_VARIABLE, load_usps
+from momentlp.datasets.usps import USPS_VARIABLE, load_usps
 
 BACKENDS = ("highs", "glpk", "scipy", "pyomo")
 

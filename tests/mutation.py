@@ -18,7 +18,7 @@ from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from pathlib import Path
 
-from momentlp.layout import aligned
+from momentlp.runtime.text_table import align_columns
 
 ROOT = Path(__file__).resolve().parents[1]
 PARTS = ("momentlp", "backends", "tests", "benchmarks", "docs", "README.md", "pyproject.toml", "Makefile", "CHANGELOG.md")
@@ -105,7 +105,7 @@ def main() -> int:
         with ThreadPoolExecutor(arguments.jobs) as pool:
             rows = list(pool.map(lambda entry: _try(Path(folder) / str(entry[0]), *entry), chosen))
     survived = [row for row in rows if row[2] == NOBODY]
-    print("\n" + aligned([["", "fault", "noticed by", "seconds"], *rows]))
+    print("\n" + align_columns([["", "fault", "noticed by", "seconds"], *rows]))
     print(f"\n{len(rows)} mutants, {len(survived)} survived")
     return int(bool(survived))
 

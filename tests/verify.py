@@ -19,7 +19,7 @@ from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from pathlib import Path
 
-from momentlp.layout import aligned
+from momentlp.runtime.text_table import align_columns
 
 HERE = Path(__file__).resolve().parent
 ROOT = HERE.parent
@@ -56,7 +56,7 @@ def main() -> int:
         runner.stop()
         raise
     failed = sum(row[2] != "ok" for row in rows)
-    print("\n" + aligned([["check", "cases", "result", "seconds"], *rows]))
+    print("\n" + align_columns([["check", "cases", "result", "seconds"], *rows]))
     print(f"\n{len(rows)} checks, {failed} failed, {(time.perf_counter() - started) / 60:.0f} minutes")
     return int(failed > 0)
 

@@ -19,11 +19,11 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from momentlp.aside import import_aside
-from momentlp.backend import Answer, Backend, Capability, Options, Outcome, Progress
+from momentlp.backend.interface import Answer, Backend, Capability, Options, Outcome, Progress
 from momentlp.errors import OptionError
-from momentlp.linear_program import LinearProgram
-from momentlp.problem import Problem
+from momentlp.problem.linear_program import LinearProgram
+from momentlp.problem.problem import Problem
+from momentlp.runtime.interruptible import import_interruptible
 
 __all__ = ["Glpk"]
 
@@ -94,7 +94,7 @@ class Glpk(Backend):
     @classmethod
     def version(cls) -> str:
         """Return the version of the GLPK library."""
-        return str(import_aside("swiglpk").glp_version())
+        return str(import_interruptible("swiglpk").glp_version())
 
     def run(self, problem: Problem, options: Options) -> Answer:
         """Solve with GLPK."""

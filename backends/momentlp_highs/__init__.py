@@ -13,12 +13,12 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from momentlp.arrays import FloatArray
-from momentlp.aside import import_aside
-from momentlp.backend import Answer, Backend, Capability, Options, Outcome
+from momentlp.backend.interface import Answer, Backend, Capability, Options, Outcome
 from momentlp.errors import OptionError, SolverError
-from momentlp.linear_program import LinearProgram
-from momentlp.problem import Problem
+from momentlp.points.validation import FloatArray
+from momentlp.problem.linear_program import LinearProgram
+from momentlp.problem.problem import Problem
+from momentlp.runtime.interruptible import import_interruptible
 from momentlp_highs.running import run_interruptibly
 
 __all__ = ["Highs"]
@@ -56,7 +56,7 @@ class Highs(Backend):
     @classmethod
     def version(cls) -> str:
         """Return the version of the HiGHS library."""
-        return str(import_aside("highspy").Highs().version())
+        return str(import_interruptible("highspy").Highs().version())
 
     def run(self, problem: Problem, options: Options) -> Answer:
         """Solve with HiGHS."""

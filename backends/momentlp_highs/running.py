@@ -6,8 +6,8 @@ import threading
 import time
 from typing import Any
 
-from momentlp.aside import run_aside
-from momentlp.backend import Options, Progress
+from momentlp.backend.interface import Options, Progress
+from momentlp.runtime.interruptible import run_interruptible
 
 __all__ = ["run_interruptibly"]
 
@@ -21,7 +21,7 @@ def run_interruptibly(highs: Any, options: Options) -> None:
     """
     listener = _Listener(options)
     listener.attach(highs)
-    run_aside(lambda: listener.guard(highs.run), stop=listener.stop.set)
+    run_interruptible(lambda: listener.guard(highs.run), stop=listener.stop.set)
     if listener.failure is not None:
         raise listener.failure
 

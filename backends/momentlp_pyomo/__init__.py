@@ -16,12 +16,12 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from momentlp.aside import import_aside, run_aside
-from momentlp.backend import Answer, Backend, Capability, Options, Outcome
-from momentlp.certificate import dual_bound
+from momentlp.backend.interface import Answer, Backend, Capability, Options, Outcome
 from momentlp.errors import OptionError
-from momentlp.problem import Problem
-from momentlp.solution import Solution
+from momentlp.problem.problem import Problem
+from momentlp.proof.certificate import dual_bound
+from momentlp.runtime.interruptible import import_interruptible, run_interruptible
+from momentlp.solution.solution import Solution
 
 __all__ = ["Pyomo"]
 
@@ -59,26 +59,26 @@ class Pyomo(Backend):
     @classmethod
     def version(cls) -> str:
         """Return the version of Pyomo."""
-        return str(import_aside("pyomo.version").version)
+        return str(import_interruptible("pyomo.version").version)
 
     def to_model(self, problem: Problem) -> Any:
         """Write a problem as a Pyomo model."""
-        model = import_aside(MODEL)
+        model = import_interruptible(MODEL)
         with _one_at_a_time:
             return model.to_model(problem)
 
     def to_problem(self, model: Any) -> Problem:
         """Take a linear Pyomo model back to matrix form."""
-        problem: Problem = import_aside(MODEL).to_problem(model)
+        problem: Problem = import_interruptible(MODEL).to_problem(model)
         return problem
 
     def load_values(self, model: Any, solution: Solution) -> None:
         """Give the variables of a model the values found."""
-        import_aside(MODEL).load_values(model, solution)
+        import_interruptible(MODEL).load_values(model, solution)
 
     def run(self, problem: Problem, options: Options) -> Answer:
         """Build the model and solve it with one of Pyomo's solvers."""
-        pyo = import_aside("pyomo.environ")
+        pyo = import_interruptible("pyomo.environ")
         native = dict(options.native)
         name = native.pop("solver", "highs")
         with _one_at_a_time:
@@ -119,7 +119,7 @@ def _solver(name: Any) -> Any:
         raise OptionError(f"Pyomo knows no solver {name!r}: 'pyomo help --solvers' lists those it knows.")
     if name in HIGHS:
         with suppress(ImportError):  # Pyomo will tell
-            import_aside("highspy")
+            import_interruptible("highspy")
     solver = pyo.SolverFactory(name)
     if not solver.available(exception_flag=False):
         raise OptionError(
@@ -143,7 +143,7 @@ def _interruptible(solver: Any) -> Any:
         hand_over(*arguments, **keywords)
         highs = solver._solver_model  # noqa: SLF001  the only way to it
         if all(callable(getattr(highs, method, None)) for method in ("run", "cancelSolve", "setOptionValue")):
-            highs.run = partial(run_aside, highs.run, partial(_hush, highs))
+            highs.run = partial(run_interruptible, highs.run, partial(_hush, highs))
 
     solver.set_instance = set_instance
     return solver

@@ -13,8 +13,8 @@ from pyomo.core.expr.numeric_expr import LinearExpression
 from pyomo.repn import generate_standard_repn
 
 from momentlp.errors import ModelError
-from momentlp.problem import Problem
-from momentlp.solution import Solution
+from momentlp.problem.problem import Problem
+from momentlp.solution.solution import Solution
 
 __all__ = ["load_values", "to_model", "to_problem"]
 

@@ -15,10 +15,10 @@ from typing import Any, ClassVar
 import numpy as np
 import scipy.sparse as sp
 
-from momentlp.aside import import_aside, run_aside
-from momentlp.backend import Answer, Backend, Capability, Options, Outcome
+from momentlp.backend.interface import Answer, Backend, Capability, Options, Outcome
 from momentlp.errors import OptionError
-from momentlp.problem import Problem
+from momentlp.problem.problem import Problem
+from momentlp.runtime.interruptible import import_interruptible, run_interruptible
 from momentlp_scipy.stopping import Stopper
 
 __all__ = ["Scipy"]
@@ -60,7 +60,7 @@ class Scipy(Backend):
 
     def run(self, problem: Problem, options: Options) -> Answer:
         """Solve with linprog."""
-        linprog = import_aside("scipy.optimize").linprog
+        linprog = import_interruptible("scipy.optimize").linprog
         method, settings = self._settings(options)
         program = problem.linear_program().equilibrated()
         rows = program.matrix.shape[0]
@@ -71,7 +71,7 @@ class Scipy(Backend):
             ]
         )
         stopper = Stopper()
-        result = run_aside(
+        result = run_interruptible(
             lambda: stopper.watched(
                 linprog,
                 -np.concatenate([program.cost, np.zeros(rows)]),

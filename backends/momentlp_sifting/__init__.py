@@ -14,10 +14,10 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from momentlp.backend import Answer, Backend, Capability, Options, Outcome
+from momentlp.backend.interface import Answer, Backend, Capability, Options, Outcome
+from momentlp.backend.registry import find_backend, get_backend
 from momentlp.errors import OptionError
-from momentlp.problem import Problem
-from momentlp.registry import find_backend, get_backend
+from momentlp.problem.problem import Problem
 from momentlp_sifting.restricted import StoppedError
 from momentlp_sifting.sift import Sift
 

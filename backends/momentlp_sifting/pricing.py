@@ -13,9 +13,9 @@ from functools import partial
 import numpy as np
 from numpy.typing import NDArray
 
-from momentlp.arrays import FloatArray, IndexArray, condensed
-from momentlp.moments import MomentMatrix
-from momentlp.problem import Problem
+from momentlp.points.validation import FloatArray, IndexArray, one_entry_if_constant
+from momentlp.problem.moment_block import MomentMatrix
+from momentlp.problem.problem import Problem
 from momentlp_sifting.restricted import on_plane
 
 __all__ = ["Priced", "nearest", "price", "sides"]
@@ -60,7 +60,7 @@ def price(problem: Problem, y: FloatArray, before: FloatArray | None, taken: Ind
     most : int
         About how many points there is room for; those that changed sides by most come first, then the nearest.
     """
-    unit = on_plane(condensed(problem.weights)[0])
+    unit = on_plane(one_entry_if_constant(problem.weights)[0])
     share = max(1, most) / problem.n_points
     work = partial(_price_part, y=y, before=before, band=band, unit=unit, share=share)
     held, chosen, rows, inside, strays, start = np.zeros(problem.n_moments), [], [], [], 0, 0

@@ -22,9 +22,9 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from momentlp.arrays import FloatArray
-from momentlp.backend import Answer, Outcome
-from momentlp.problem import Problem
+from momentlp.backend.interface import Answer, Outcome
+from momentlp.points.validation import FloatArray
+from momentlp.problem.problem import Problem
 from momentlp_sifting.interior import Barrier, follow
 
 __all__ = ["Inner", "Pair", "StoppedError", "Tally", "on_plane", "settle"]

@@ -14,10 +14,10 @@ from typing import Any
 
 import numpy as np
 
-from momentlp.arrays import FloatArray, IndexArray, is_constant
-from momentlp.backend import Answer, Backend, Capability, Options, Outcome, Progress
-from momentlp.problem import Problem
-from momentlp.threads import cores
+from momentlp.backend.interface import Answer, Backend, Capability, Options, Outcome, Progress
+from momentlp.points.validation import FloatArray, IndexArray, is_constant_vector
+from momentlp.problem.problem import Problem
+from momentlp.runtime.blas_threads import n_cores
 from momentlp_sifting.interior import Barrier
 from momentlp_sifting.pricing import Priced, nearest, price, sides
 from momentlp_sifting.restricted import Pair, StoppedError, Tally, settle
@@ -55,7 +55,7 @@ class Sift:
         self.problem, self.inner, self.options, self.random, self.room = problem, inner, options, random, room
         self.tally, self.passes, self.started = Tally(self.late), 0, time.perf_counter()
         self.gave_up = False
-        self.threads = options.threads or min(cores(), MOST_THREADS)
+        self.threads = options.threads or min(n_cores(), MOST_THREADS)
 
     def run(self) -> Pair:
         """Return the optimum; where sifting finds none, that of the inner backend on the whole.
@@ -91,7 +91,7 @@ class Sift:
         if start is not None:
             between = (start[0] > 0) & (start[0] < problem.caps)
             return self.sift(problem, start[1], self.reach(problem, start[1], int(between.sum())))
-        live: Any = n if is_constant(problem.caps) and problem.caps[0] > 0 else np.flatnonzero(problem.caps > 0)
+        live: Any = n if is_constant_vector(problem.caps) and problem.caps[0] > 0 else np.flatnonzero(problem.caps > 0)
         if np.ndim(live) and live.size <= 2 * size:
             return self.at_once(problem, None)
         chosen = np.sort(self.random.choice(live, size, replace=False))

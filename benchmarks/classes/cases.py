@@ -17,7 +17,7 @@ import numpy as np
 from sklearn.datasets import load_breast_cancer, load_digits, load_wine
 from sklearn.preprocessing import StandardScaler
 
-from momentlp.datasets import load_usps, usps_split
+from momentlp.datasets.usps import load_usps, usps_split
 
 __all__ = ["DATASETS", "LABELS", "LEAST_LEFT", "SPLITS", "TITLES", "Case", "Split", "cases", "split"]
 

@@ -17,7 +17,7 @@ from joblib import Parallel, delayed
 sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 
 from momentlp import MomentClassifier
-from momentlp.datasets import load_usps, usps_split
+from momentlp.datasets.usps import load_usps, usps_split
 from momentlp.errors import DataError
 
 FIELDS = ("digit", "n_known", "split", "resamples", "level", "truth", "estimate", "low", "high")

@@ -14,8 +14,8 @@ import numpy as np
 
 import momentlp as mlp
 from corpus.problems import Hard
-from momentlp.exact import prove
-from momentlp.whole import WholeProgram
+from momentlp.proof.exact.integers import IntegerProgram
+from momentlp.proof.exact.proof import prove
 
 EXACT = 20_000  # entries up to which the exact optimum is found
 ROOM = 1e-6  # ten times what solve allows: the judge does not quarrel about the last digit
@@ -27,7 +27,7 @@ class Truth:
 
     problem: mlp.Problem
     optimum: float | None
-    program: WholeProgram | None
+    program: IntegerProgram | None
 
     @classmethod
     def of(cls, hard: Hard) -> Truth | None:
@@ -39,7 +39,7 @@ class Truth:
         proof = prove(problem, start.membership, start.multipliers, time_limit=60.0)
         if proof.status is mlp.Status.LIMIT:
             return None
-        return cls(problem, None if proof.optimum is None else float(proof.optimum), WholeProgram.of(problem))
+        return cls(problem, None if proof.optimum is None else float(proof.optimum), IntegerProgram.of(problem))
 
     def objection(self, status: mlp.Status, h: np.ndarray) -> str:
         """Say what is false about an answer; nothing if it is true, or if nothing is claimed."""

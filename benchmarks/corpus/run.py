@@ -21,8 +21,8 @@ sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 import momentlp as mlp
 from corpus.judge import Truth
 from corpus.problems import FAMILIES, Hard, corpus
-from momentlp.layout import aligned
-from momentlp.registry import get_backend
+from momentlp.backend.registry import get_backend
+from momentlp.runtime.text_table import align_columns
 
 PROVED = (mlp.Status.OPTIMAL, mlp.Status.EMPTY, mlp.Status.INFEASIBLE)
 LEAST = 0.95  # share that has to be proved: a backend that never commits itself is never wrong either
@@ -144,7 +144,7 @@ def _table(tallies: dict[str, Tally]) -> str:
     ]
     return (
         "With momentlp: share proved, certified at each tolerance; false proofs; what had to be repaired\n"
-        + aligned([head, *rows])
+        + align_columns([head, *rows])
         + "\n"
     )
 
@@ -157,7 +157,7 @@ def _table_alone(tallies: dict[str, Tally]) -> str:
     ]
     return (
         "The solver alone, on the numbers as they stand; and its first answer to the scaled problem, certified\n"
-        + aligned([head, *rows])
+        + align_columns([head, *rows])
         + "\n"
     )
 
@@ -176,7 +176,7 @@ def _table_by_family(tallies: dict[str, Tally], made: Counter[str]) -> str:
         if all(family in tally.alone_by_family for tally in tallies.values())
     ]
     title = "The solver alone, by family: answers that are wrong / left open\n"
-    return title + aligned([["family", "problems", *tallies], *rows]) + "\n"
+    return title + align_columns([["family", "problems", *tallies], *rows]) + "\n"
 
 
 def _share(part: int, tally: Tally) -> str:

@@ -6,9 +6,9 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from momentlp.arrays import FloatArray, IndexArray
+from momentlp.points.validation import FloatArray, IndexArray
 
-__all__ = ["Calibration", "folds_of", "held_out", "without"]
+__all__ = ["Calibration", "counts_without", "held_out_scores", "split_folds"]
 
 FOLDS = 5
 
@@ -65,20 +65,20 @@ def _factor(ratio: FloatArray, weight: FloatArray, prior: float) -> float:
     return float(2.0**low)
 
 
-def folds_of(n_known: int, folds: int, random: np.random.Generator | None = None) -> list[IndexArray]:
+def split_folds(n_known: int, folds: int, random: np.random.Generator | None = None) -> list[IndexArray]:
     """Split the labelled points into folds of nearly equal size, shuffled if a generator is given."""
     order = np.arange(n_known) if random is None else random.permutation(n_known)
     return [np.sort(order[fold::folds]) for fold in range(folds)]
 
 
-def without(n_known: int, fold: IndexArray) -> FloatArray:
+def counts_without(n_known: int, fold: IndexArray) -> FloatArray:
     """Return how often each labelled point counts while a fold is held out."""
     counts = np.ones(n_known)
     counts[fold] = 0.0
     return counts
 
 
-def held_out(scores: Sequence[FloatArray | None], folds: Sequence[IndexArray]) -> FloatArray:
+def held_out_scores(scores: Sequence[FloatArray | None], folds: Sequence[IndexArray]) -> FloatArray:
     """Return the score that each labelled point had while its fold was held out, but for folds that have none.
 
     Parameters

@@ -16,22 +16,22 @@ from sklearn.utils import check_random_state
 from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import _check_sample_weight, check_is_fitted, validate_data
 
-from momentlp.arrays import FloatArray, Matrix, distinct_rows
-from momentlp.constraints import Known
 from momentlp.errors import DataError, OnlyLabelledWarning, OptionError
-from momentlp.estimator.calibration import FOLDS, Calibration, folds_of, held_out, without
+from momentlp.estimator.calibration import FOLDS, Calibration, counts_without, held_out_scores, split_folds
 from momentlp.estimator.labels import Labels
-from momentlp.estimator.nearest import undetermined
+from momentlp.estimator.nearest import is_undetermined
 from momentlp.estimator.parameters import check_interval, check_parameters
 from momentlp.estimator.prior import PriorInterval, bootstrap_counts, interval, share_found
-from momentlp.estimator.resampling import searched
+from momentlp.estimator.resampling import refit_samples
 from momentlp.estimator.rule import Rule
-from momentlp.estimator.search import Found, Search
+from momentlp.estimator.search import Search, SearchResult
 from momentlp.features import FeatureMap, Spectral
-from momentlp.solution import Solution
-from momentlp.spec import Spec
+from momentlp.points.validation import FloatArray, Matrix, distinct_rows
+from momentlp.solution.solution import Solution
+from momentlp.spec.constraints import Known
+from momentlp.spec.spec import Spec
+from momentlp.spec.tolerances import StandardError, Tolerance
 from momentlp.status import Status
-from momentlp.tolerances import StandardError, Tolerance
 
 __all__ = ["MomentClassifier", "default_features"]
 
@@ -266,7 +266,7 @@ class MomentClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]  #
 
     def save(self, path: str | Path) -> None:
         """Write the fitted model to one file of plain arrays: nothing in it can run code when it is read."""
-        from momentlp.estimator.files import save_model
+        from momentlp.estimator.model_files import save_model
 
         check_is_fitted(self)
         save_model(self, Path(path))
@@ -274,7 +274,7 @@ class MomentClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]  #
     @classmethod
     def load(cls, path: str | Path) -> Self:
         """Read a model that :meth:`save` wrote. The certificate is computed anew from what the file holds."""
-        from momentlp.estimator.files import load_model
+        from momentlp.estimator.model_files import load_model
 
         model: Self = load_model(cls, Path(path))
         return model
@@ -325,7 +325,7 @@ class MomentClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]  #
     def _settle(self, search: Search, labels: Labels) -> None:
         """Search, and keep what was found."""
         found = search.run()
-        if undetermined(found.solution):
+        if is_undetermined(found.solution):
             warnings.warn(
                 f"a constraint limits the set to {found.solution.objective:.6g} points, and many sets of that size have the "
                 "very mean of the labelled points: which was taken is arbitrary, and the separator says nothing. Allow "
@@ -338,7 +338,9 @@ class MomentClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]  #
             random = np.random.default_rng(check_random_state(self.random_state).randint(2**31))
             samples = (bootstrap_counts(search.known.size, random) for _ in range(self.bagging))
             drawn = [
-                each for each in searched(search, samples, found.solution, _whole_answer, what="bootstrap samples") if each
+                each
+                for each in refit_samples(search, samples, found.solution, _whole_answer, what="bootstrap samples")
+                if each
             ]
             membership = np.mean([each.membership for each in drawn], axis=0)
             scores = np.mean([each.solution.scores for each in drawn], axis=0)
@@ -374,12 +376,12 @@ class MomentClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]  #
         if n_known < 3:
             raise DataError(f"probability=True needs at least 3 labelled points to hold some out, but there are {n_known}.")
 
-        def score(found: Found) -> FloatArray:
+        def score(found: SearchResult) -> FloatArray:
             return (found.solution.scores if found.smoother is None else found.membership)[search.known]
 
-        folds = folds_of(n_known, min(FOLDS, n_known))
-        seen = searched(search, (without(n_known, fold) for fold in folds), start, score, what="folds")
-        members = held_out(seen, folds)
+        folds = split_folds(n_known, min(FOLDS, n_known))
+        seen = refit_samples(search, (counts_without(n_known, fold) for fold in folds), start, score, what="folds")
+        members = held_out_scores(seen, folds)
         counted = unlabelled > 0
         return Calibration.of(members, scores[counted], unlabelled[counted], self.class_prior_)
 
@@ -407,7 +409,7 @@ def _smoothing(value: Any) -> float | str | None:
     return float(value)
 
 
-def _whole_answer(found: Found) -> Found:
+def _whole_answer(found: SearchResult) -> SearchResult:
     return found
 
 

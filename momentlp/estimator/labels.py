@@ -9,8 +9,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from momentlp.arrays import FloatArray, IndexArray
 from momentlp.errors import DataError
+from momentlp.points.validation import FloatArray, IndexArray
 
 __all__ = ["Labels"]
 

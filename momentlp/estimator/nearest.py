@@ -21,18 +21,18 @@ from typing import Any
 import numpy as np
 import scipy.sparse as sp
 
-from momentlp.arrays import FloatArray, Matrix, is_sparse
-from momentlp.certificate import FRACTION, Certificate
-from momentlp.moments import MomentBlock
-from momentlp.problem import Problem
-from momentlp.refine import admissible, refine
-from momentlp.solution import Solution
+from momentlp.points.validation import FloatArray, Matrix, is_sparse
+from momentlp.problem.moment_block import MomentBlock
+from momentlp.problem.problem import Problem
+from momentlp.proof.certificate import BOUND_TOLERANCE, Certificate
+from momentlp.proof.polish import admissible_multipliers, polish
+from momentlp.solution.solution import Solution
 from momentlp.status import Status
 
-__all__ = ["nearest", "undetermined"]
+__all__ = ["is_undetermined", "nearest_to_mean"]
 
 
-def nearest(solution: Solution, run: Callable[[Problem], Solution], tol: float) -> Solution:
+def nearest_to_mean(solution: Solution, run: Callable[[Problem], Solution], tol: float) -> Solution:
     """Return a solution that no moment limits with the tolerance tightened until one does; any other as it is.
 
     It stays as it is, too, if a set of that size has the very mean of the labelled points. So has a part of a larger set
@@ -47,25 +47,25 @@ def nearest(solution: Solution, run: Callable[[Problem], Solution], tol: float) 
         The certificate must hold within this.
     """
     problem = solution.problem
-    if not undetermined(solution):
+    if not is_undetermined(solution):
         return solution
     size = float(solution.membership.sum())
-    told = run(_program(problem, size))
-    if told.status is not Status.OPTIMAL:
+    tightened = run(_program(problem, size))
+    if tightened.status is not Status.OPTIMAL:
         return solution
-    factor = max(0.0, 1.0 - float(told.membership[-1]))
+    factor = max(0.0, 1.0 - float(tightened.membership[-1]))
     tight = replace(problem, blocks=tuple(block.with_tolerance(factor, relative=True) for block in problem.blocks))
-    multipliers = _read(problem, tight, told.multipliers, factor)
+    multipliers = _read(problem, tight, tightened.multipliers, factor)
     if multipliers is None:
         return solution
-    pair = told.membership[:-1], admissible(tight, multipliers)
+    pair = tightened.membership[:-1], admissible_multipliers(tight, multipliers)
     certificate = Certificate.of(tight, *pair)
     if not certificate.holds(tol):
-        pair = refine(tight, *pair)
+        pair = polish(tight, *pair)
         certificate = Certificate.of(tight, *pair)
     if not certificate.holds(tol):
         return solution
-    iterations = [each.iterations for each in (solution, told) if each.iterations is not None]
+    iterations = [each.iterations for each in (solution, tightened) if each.iterations is not None]
     return replace(
         solution,
         problem=tight,
@@ -73,26 +73,26 @@ def nearest(solution: Solution, run: Callable[[Problem], Solution], tol: float) 
         multipliers=pair[1],
         certificate=certificate,
         iterations=sum(iterations) if iterations else None,
-        seconds={name: seconds + told.seconds.get(name, 0.0) for name, seconds in solution.seconds.items()},
-        repairs=tuple(dict.fromkeys((*solution.repairs, *told.repairs))),
+        seconds={name: seconds + tightened.seconds.get(name, 0.0) for name, seconds in solution.seconds.items()},
+        repairs=tuple(dict.fromkeys((*solution.repairs, *tightened.repairs))),
     )
 
 
 def _varies(block: MomentBlock) -> bool:
     """Whether the tolerance of a block is that of the spec, not that of a constraint."""
-    return block.widens is not None and not block.fixed
+    return block.tolerance_on is not None and not block.fixed
 
 
-def undetermined(solution: Solution) -> bool:
+def is_undetermined(solution: Solution) -> bool:
     """Return whether something limits the size, but no moment whose tolerance could be tighter."""
     problem = solution.problem
-    if solution.status is not Status.OPTIMAL or solution.membership.sum() >= (1 - FRACTION) * problem.caps.sum():
+    if solution.status is not Status.OPTIMAL or solution.membership.sum() >= (1 - BOUND_TOLERANCE) * problem.caps.sum():
         return False
     if not any(_varies(block) and block.width is not None and block.width.any() for block in problem.blocks):
         return False
     moments = np.concatenate([np.full(block.n_moments, _varies(block)) for block in problem.blocks])
     pull = np.abs(solution.multipliers) * problem.scale
-    return bool(pull[moments].max(initial=0.0) <= FRACTION * pull.max(initial=0.0))
+    return bool(pull[moments].max(initial=0.0) <= BOUND_TOLERANCE * pull.max(initial=0.0))
 
 
 def _program(problem: Problem, size: float) -> Problem:
@@ -108,7 +108,7 @@ def _program(problem: Problem, size: float) -> Problem:
 
 def _tightened(block: MomentBlock, size: float) -> MomentBlock:
     """Return ``sum (phi - alpha) h + d tau <= d`` and ``sum (phi - alpha) h - d tau >= -d``."""
-    width = np.asarray(block.width) * (size if block.widens == "mean" else 1.0)
+    width = np.asarray(block.width) * (size if block.tolerance_on == "mean" else 1.0)
     once, open_end = sp.eye_array(width.size, format="csc"), np.full(width.size, np.inf)
     return MomentBlock(
         features=_with_one_more(block.features, block.origin, column=0.0, corner=1.0),
@@ -155,7 +155,7 @@ def _read(problem: Problem, tight: Problem, y: FloatArray, factor: float) -> Flo
     for block, now, part in zip(problem.blocks, tight.blocks, parts, strict=True):
         if _varies(block):
             both = part[: block.origin.size] + part[block.origin.size :]
-            price -= factor * float(np.abs(both) @ np.asarray(block.width)) if block.widens == "mean" else 0.0
+            price -= factor * float(np.abs(both) @ np.asarray(block.width)) if block.tolerance_on == "mean" else 0.0
             found.append(_sides(now, both))
         elif block.counts_alike:  # a bound on the size is the row of the size once more
             price -= float(block.shift @ part)
@@ -163,7 +163,7 @@ def _read(problem: Problem, tight: Problem, y: FloatArray, factor: float) -> Flo
         else:
             found.append(part)
     multipliers = np.concatenate(found)
-    if price <= FRACTION * float(np.max(np.abs(multipliers) * tight.scale, initial=0.0)):
+    if price <= BOUND_TOLERANCE * float(np.max(np.abs(multipliers) * tight.scale, initial=0.0)):
         return None
     return multipliers / price
 

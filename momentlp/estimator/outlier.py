@@ -13,13 +13,13 @@ from sklearn.base import BaseEstimator, OutlierMixin
 from sklearn.neighbors import NearestNeighbors
 from sklearn.utils.validation import _check_sample_weight, check_is_fitted, validate_data
 
-from momentlp.arrays import FloatArray, IndexArray, Matrix, as_indices, distinct_rows
-from momentlp.constraints import Known
 from momentlp.errors import DataError, OptionError
 from momentlp.estimator.classifier import MomentClassifier
-from momentlp.estimator.files import load_detector, save_model
+from momentlp.estimator.model_files import load_detector, save_model
 from momentlp.features import FeatureMap
-from momentlp.tolerances import Tolerance
+from momentlp.points.validation import FloatArray, IndexArray, Matrix, as_indices, distinct_rows
+from momentlp.spec.constraints import Known
+from momentlp.spec.tolerances import Tolerance
 
 __all__ = ["MomentOutlierDetector"]
 

@@ -9,11 +9,11 @@ from typing import Any
 import numpy as np
 from scipy.special import ndtri
 
-from momentlp.arrays import FloatArray
-from momentlp.bar import progress as shown
 from momentlp.errors import OptionError
-from momentlp.estimator.resampling import searched
-from momentlp.estimator.search import Found, Search
+from momentlp.estimator.resampling import refit_samples
+from momentlp.estimator.search import Search, SearchResult
+from momentlp.points.validation import FloatArray
+from momentlp.runtime.progress_bar import show_progress as shown
 
 __all__ = ["PriorInterval", "bootstrap_counts", "interval", "share_found"]
 
@@ -46,7 +46,7 @@ class PriorInterval:
         return f"PriorInterval({self.estimate:.4f}, {self.level:.0%} from {self.low:.4f} to {self.high:.4f})"
 
     def _repr_html_(self) -> str:
-        from momentlp.notebook import interval_html
+        from momentlp.solution.html import interval_html
 
         return interval_html(self)
 
@@ -66,7 +66,7 @@ def bootstrap_counts(n_known: int, random: np.random.Generator) -> FloatArray:
 
 def interval(
     search: Search,
-    whole: Found,
+    whole: SearchResult,
     *,
     level: float,
     n_resamples: int,
@@ -81,11 +81,11 @@ def interval(
     unlabelled = search.unlabelled
     samples = (bootstrap_counts(search.known.size, random) for _ in range(n_resamples))
 
-    def share(found: Found) -> float:
+    def share(found: SearchResult) -> float:
         return share_found(found.membership, unlabelled)
 
     with shown(progress, n_resamples) as tell:
-        found = searched(search, samples, whole.solution, share, what="bootstrap samples", tell=tell)
+        found = refit_samples(search, samples, whole.solution, share, what="bootstrap samples", tell=tell)
     shares = np.array([each for each in found if each is not None])
     estimate = share_found(whole.membership, unlabelled)
     low, high = _ends(estimate, shares, level)

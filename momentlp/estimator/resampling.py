@@ -6,21 +6,21 @@ import warnings
 from collections.abc import Callable, Iterable
 from typing import TypeVar
 
-from momentlp.arrays import FloatArray
 from momentlp.errors import SolverError
-from momentlp.estimator.search import Found, Search
-from momentlp.solution import Solution
+from momentlp.estimator.search import Search, SearchResult
+from momentlp.points.validation import FloatArray
+from momentlp.solution.solution import Solution
 
-__all__ = ["searched"]
+__all__ = ["refit_samples"]
 
 Result = TypeVar("Result")
 
 
-def searched(
+def refit_samples(
     search: Search,
     samples: Iterable[FloatArray],
     start: Solution,
-    read: Callable[[Found], Result],
+    read: Callable[[SearchResult], Result],
     *,
     what: str,
     tell: Callable[[int], object] | None = None,

@@ -6,10 +6,10 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from momentlp.arrays import FloatArray, Matrix
 from momentlp.estimator.calibration import Calibration
 from momentlp.features import FittedMap
-from momentlp.separator import Separator
+from momentlp.points.validation import FloatArray, Matrix
+from momentlp.solution.separator import Separator
 
 __all__ = ["Rule"]
 

@@ -9,29 +9,29 @@ from typing import Any
 
 import numpy as np
 
-from momentlp.arrays import FloatArray, IndexArray, Matrix
-from momentlp.backend import Backend, Capability
-from momentlp.choice import choose
-from momentlp.constraints import Known
+from momentlp.backend.auto import choose_backend
+from momentlp.backend.interface import Backend, Capability
+from momentlp.backend.registry import AUTO, get_backend
 from momentlp.errors import OptionError, SolverError
-from momentlp.estimator.nearest import nearest
+from momentlp.estimator.nearest import nearest_to_mean
 from momentlp.features import FittedMap, Spectral
-from momentlp.path import path
-from momentlp.prepared import Prepared
-from momentlp.problem import Problem
-from momentlp.registry import AUTO, get_backend
-from momentlp.solution import Solution
-from momentlp.solve import solve
+from momentlp.points.validation import FloatArray, IndexArray, Matrix
+from momentlp.problem.problem import Problem
+from momentlp.solution.solution import Solution
+from momentlp.solving.solve_problem import solve
+from momentlp.solving.tolerance_path import path
+from momentlp.spec.constraints import Known
+from momentlp.spec.prepared import Prepared
 from momentlp.status import Status
 
-__all__ = ["SMOOTHING", "Found", "Search"]
+__all__ = ["SMOOTHING", "Search", "SearchResult"]
 
 SMOOTHING = 0.05  # where "auto" smooths: a walk of about twenty steps over the graph
 MARGIN = 0.3  # the score that a point must have to be averaged as a member, where "auto" smooths
 
 
 @dataclass(frozen=True, eq=False)
-class Found:
+class SearchResult:
     """What one search found.
 
     Attributes
@@ -106,8 +106,8 @@ class Search:
         return float(self.margin)
 
     def _told(self, which: str) -> IndexArray:
-        told = [getattr(each, which) for each in self.prepared.constraints if isinstance(each, Known)]
-        return np.unique(np.concatenate([np.zeros(0), *told])).astype(np.intp)
+        indices = [getattr(each, which) for each in self.prepared.constraints if isinstance(each, Known)]
+        return np.unique(np.concatenate([np.zeros(0), *indices])).astype(np.intp)
 
     def problem(self, counts: FloatArray | None = None) -> Problem:
         """Return the problem for a labelled sample; ``counts`` say how often each labelled point is in it.
@@ -128,7 +128,7 @@ class Search:
         blocks = tuple(block.with_tolerance(self.factor, relative=True) for block in problem.blocks)
         return replace(problem, blocks=blocks)
 
-    def run(self, counts: FloatArray | None = None, start: Solution | None = None) -> Found:
+    def run(self, counts: FloatArray | None = None, start: Solution | None = None) -> SearchResult:
         """Search, from the answer to a problem nearby if there is one."""
         return self.read(self._determined(self._solve(self.problem(counts), start)))
 
@@ -137,7 +137,7 @@ class Search:
         found = path(self.problem(counts), tolerances, self.backend, relative=True, **self.options)
         return [self._determined(solution) for solution in found]
 
-    def read(self, solution: Solution) -> Found:
+    def read(self, solution: Solution) -> SearchResult:
         """Read the memberships off a solution, or say why there are none. Labelled points are members."""
         _check(solution)
         caps, there = solution.problem.caps, self.prepared.caps > 0
@@ -159,17 +159,17 @@ class Search:
                     f"{name} is {value!r}, but there are no neighbourhoods to average over: use Spectral features with "
                     f"smoothing, or {name}={None if name == 'smoothing' else 0}."
                 )
-        return Found(solution, np.clip(share, 0.0, 1.0), smoother)
+        return SearchResult(solution, np.clip(share, 0.0, 1.0), smoother)
 
     def _solve(self, problem: Problem, start: Solution | None = None) -> Solution:
         automatic = isinstance(self.backend, str) and self.backend == AUTO
-        solver = get_backend(choose(problem, self.options.get("options")) if automatic else self.backend)
+        solver = get_backend(choose_backend(problem, self.options.get("options")) if automatic else self.backend)
         warm = start if Capability.START in solver.capabilities else None
         return solve(problem, solver, start=warm, **self.options)
 
     def _determined(self, solution: Solution) -> Solution:
         """Take the set nearest to the mean where a constraint alone limits the size."""
-        return nearest(solution, self._solve, float(self.options["tol"]))
+        return nearest_to_mean(solution, self._solve, float(self.options["tol"]))
 
     def _clear(self, solution: Solution, share: FloatArray) -> FloatArray:
         """Leave out what is near the hyperplane: what a wide tolerance lets in besides the class lies there.

@@ -6,22 +6,26 @@ from importlib import import_module
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from momentlp.experiments.runner import Experiment
+    from momentlp.experiments.engine.runner import Experiment
 
 __all__ = ["EXPERIMENTS", "experiment"]
 
 EXPERIMENTS = {
-    "figure1": ("figure1", "FIGURE1", "Three synthetic classes, drawn like the paper's first figure."),
-    "usps-mean": ("usps_mean", "USPS_MEAN", "Errors of a linear SVM, and the set found by the true mean."),
-    "usps-curves": ("curves", "USPS_CURVES", "Precision and recall by the number of labels, the paper's second figure."),
-    "ocsvm": ("ocsvm", "OCSVM", "The one-class SVM that the paper compares with."),
-    "epsilon": ("epsilon", "EPSILON", "Which epsilon gives the paper's curves."),
-    "selection": ("selection", "SELECTION", "Which epsilon is picked without negatives."),
-    "inside": ("inside", "INSIDE", "What changes if the labelled images are part of X."),
-    "kernels": ("kernels", "KERNELS", "Which kernel finds the paper's third synthetic class."),
-    "beyond": ("beyond", "BEYOND", "The same curves with far fewer labels."),
-    "digits": ("beyond", "ALL_DIGITS", "All ten digits, not only zero."),
-    "ideas": ("ideas", "IDEAS", "Which ideas for small samples help."),
+    "figure1": ("paper.figure1", "FIGURE1", "Three synthetic classes, drawn like the paper's first figure."),
+    "usps-mean": ("paper.usps_mean", "USPS_MEAN", "Errors of a linear SVM, and the set found by the true mean."),
+    "usps-curves": (
+        "paper.curves",
+        "USPS_CURVES",
+        "Precision and recall by the number of labels, the paper's second figure.",
+    ),
+    "ocsvm": ("paper.ocsvm", "OCSVM", "The one-class SVM that the paper compares with."),
+    "epsilon": ("paper.epsilon", "EPSILON", "Which epsilon gives the paper's curves."),
+    "selection": ("paper.selection", "SELECTION", "Which epsilon is picked without negatives."),
+    "inside": ("paper.inside", "INSIDE", "What changes if the labelled images are part of X."),
+    "kernels": ("paper.kernels", "KERNELS", "Which kernel finds the paper's third synthetic class."),
+    "beyond": ("beyond.few_labels", "BEYOND", "The same curves with far fewer labels."),
+    "digits": ("beyond.few_labels", "ALL_DIGITS", "All ten digits, not only zero."),
+    "ideas": ("beyond.ideas", "IDEAS", "Which ideas for small samples help."),
 }
 """By name: module, variable, and what it shows."""
 

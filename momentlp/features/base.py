@@ -15,12 +15,12 @@ import numpy as np
 import scipy.sparse as sp
 from numpy.typing import NDArray
 
-from momentlp.arrays import FloatArray, IndexArray, Matrix, as_points, check_columns, is_sparse
-from momentlp.chunks import Chunked, Mapped, regular, summarise
 from momentlp.errors import CompileError, DataError
 from momentlp.kinds import Kind
+from momentlp.points.chunked import Chunked, ChunkedFeatures, evenly_spaced_rows, summarise
+from momentlp.points.validation import FloatArray, IndexArray, Matrix, as_points, check_columns, is_sparse
 
-__all__ = ["FeatureMap", "FittedMap", "keep", "kept"]
+__all__ = ["FeatureMap", "FittedMap", "pack_matrix", "unpack_matrix"]
 
 PARTS = ("data", "indices", "indptr")
 
@@ -112,7 +112,7 @@ class FeatureMap(Kind):
                 f"{type(self).__name__} needs all points at once, but X is read in chunks: use {instead}, or read X with "
                 "numpy.asarray if memory allows."
             )
-        sample = regular(points, self.rows_to_learn())
+        sample = evenly_spaced_rows(points, self.rows_to_learn())
         if not np.isfinite(sample).all():
             summarise(points)  # which says where
         fitted = self.fit(sample, points.names)
@@ -120,7 +120,7 @@ class FeatureMap(Kind):
 
     def lazily(self, points: Chunked, fitted: FittedMap) -> Chunked:
         """Return the features of points that are read in chunks."""
-        return Mapped(points, fitted)
+        return ChunkedFeatures(points, fitted)
 
     def titles(self, fitted: FittedMap) -> tuple[str, ...]:
         """Return the names of the features as tables and pictures show them; names in files and errors stay as they are."""
@@ -138,11 +138,11 @@ class FeatureMap(Kind):
         """Return the features of the very points that the map was fitted on."""
         return self.checked(self.transform(X, fitted), fitted)
 
-    def needs_members(self) -> bool:
-        """Whether the features depend on which points are labelled; then :meth:`told` says which."""
+    def depends_on_labels(self) -> bool:
+        """Whether the features depend on which points are labelled; then :meth:`with_labels` says which."""
         return False
 
-    def told(self, fitted: FittedMap, known: IndexArray, counts: FloatArray) -> FittedMap:
+    def with_labels(self, fitted: FittedMap, known: IndexArray, counts: FloatArray) -> FittedMap:
         """Return the fitted map once it is known which of its points are members, and how often each counts."""
         return fitted
 
@@ -174,7 +174,7 @@ class FeatureMap(Kind):
         return matrix
 
 
-def keep(matrix: Matrix, key: str) -> dict[str, NDArray[Any]]:
+def pack_matrix(matrix: Matrix, key: str) -> dict[str, NDArray[Any]]:
     """Return a matrix, dense or sparse, as plain arrays for the state of a map."""
     if not is_sparse(matrix):
         return {key: np.asarray(matrix)}
@@ -182,8 +182,8 @@ def keep(matrix: Matrix, key: str) -> dict[str, NDArray[Any]]:
     return {f"{key}.{part}": getattr(matrix, part) for part in PARTS} | {f"{key}.shape": np.array(matrix.shape)}
 
 
-def kept(state: Mapping[str, NDArray[Any]], key: str) -> Matrix:
-    """Return a matrix that :func:`keep` took apart."""
+def unpack_matrix(state: Mapping[str, NDArray[Any]], key: str) -> Matrix:
+    """Return a matrix that :func:`pack_matrix` took apart."""
     if key in state:
         return state[key]
     return sp.csr_array(tuple(state[f"{key}.{part}"] for part in PARTS), shape=tuple(state[f"{key}.shape"]))

@@ -9,8 +9,8 @@ import scipy.sparse as sp
 from numpy.typing import NDArray
 from pydantic import BeforeValidator, Field, SerializeAsAny
 
-from momentlp.arrays import Matrix, is_sparse
 from momentlp.features.base import FeatureMap, FittedMap
+from momentlp.points.validation import Matrix, is_sparse
 
 __all__ = ["Concat"]
 

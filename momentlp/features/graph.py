@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 import scipy.sparse as sp
 
-from momentlp.arrays import FloatArray, Matrix
+from momentlp.points.validation import FloatArray, Matrix
 
 __all__ = ["Graph"]
 

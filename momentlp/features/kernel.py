@@ -9,9 +9,9 @@ import numpy as np
 from numpy.typing import NDArray
 from pydantic import Field
 
-from momentlp.arrays import Matrix
 from momentlp.errors import CompileError
-from momentlp.features.base import FeatureMap, FittedMap, keep, kept
+from momentlp.features.base import FeatureMap, FittedMap, pack_matrix, unpack_matrix
+from momentlp.points.validation import Matrix
 
 __all__ = ["Kernel", "median_gamma"]
 
@@ -79,7 +79,7 @@ class Kernel(FeatureMap):
                 raise CompileError(f"Kernel({self.kernel!r}) is not finite on these points: {error}.") from None
             centres, state["whiten"] = nystroem.components_, nystroem.normalization_
             names = tuple(f"landmark {number}" for number in range(self.landmarks))
-        state |= keep(centres, "centres")
+        state |= pack_matrix(centres, "centres")
         return names, state
 
     def needs_all_points(self) -> str | None:
@@ -97,7 +97,7 @@ class Kernel(FeatureMap):
         from sklearn.metrics.pairwise import pairwise_kernels
 
         state = fitted.state
-        centres = kept(state, "centres")
+        centres = unpack_matrix(state, "centres")
         columns = np.asarray(pairwise_kernels(X, centres, metric=self.kernel, **self._parameters(state)))
         return columns @ state["whiten"].T if "whiten" in state else columns
 

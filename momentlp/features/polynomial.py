@@ -10,10 +10,10 @@ import numpy as np
 import scipy.sparse as sp
 from numpy.typing import NDArray
 
-from momentlp.arrays import FloatArray, Matrix, is_sparse
-from momentlp.chunks import Chunked
 from momentlp.errors import CompileError
 from momentlp.features.base import FeatureMap, FittedMap
+from momentlp.points.chunked import Chunked
+from momentlp.points.validation import FloatArray, Matrix, is_sparse
 
 __all__ = ["Linear", "Quadratic", "column_spread"]
 

@@ -11,10 +11,10 @@ import scipy.sparse as sp
 from numpy.typing import NDArray
 from pydantic import Field
 
-from momentlp.arrays import FloatArray, IndexArray, Matrix, distinct_rows, is_sparse
 from momentlp.errors import CompileError
-from momentlp.features.base import FeatureMap, FittedMap, keep, kept
+from momentlp.features.base import FeatureMap, FittedMap, pack_matrix, unpack_matrix
 from momentlp.features.graph import Graph
+from momentlp.points.validation import FloatArray, IndexArray, Matrix, distinct_rows, is_sparse
 
 __all__ = ["Spectral"]
 
@@ -62,7 +62,7 @@ class Spectral(FeatureMap):
             scale: Literal["none", "range"] = "none",
         ) -> None: ...
 
-    def needs_members(self) -> bool:
+    def depends_on_labels(self) -> bool:
         """Say whether there is a walk, which ends at labelled points."""
         return self.walk is not None
 
@@ -92,12 +92,12 @@ class Spectral(FeatureMap):
             "reach": np.array(graph.reach),
             "node": node,
         }
-        state |= keep(points, "points") | keep(graph.weights, "graph")
+        state |= pack_matrix(points, "points") | pack_matrix(graph.weights, "graph")
         state |= {} if unit is None else {"unit": unit}
         names = [f"spectral {number}" for number in range(1, self.n_components + 1)]
         return tuple(names if self.walk is None else [*names, "walk"]), state
 
-    def told(self, fitted: FittedMap, known: IndexArray, counts: FloatArray) -> FittedMap:
+    def with_labels(self, fitted: FittedMap, known: IndexArray, counts: FloatArray) -> FittedMap:
         """Walk to the labelled points."""
         if self.walk is None:
             return fitted
@@ -112,8 +112,8 @@ class Spectral(FeatureMap):
         others = np.zeros(graph.n_points)
         rest = 1 - ends[goals]
         others[goals] = np.where(rest > 1e-9, (reached[goals] - ends[goals] * own[goals]) / np.maximum(rest, 1e-9), 0.0)
-        told = known[counts > 0]
-        scores[told] = _log(np.minimum(others[node[told]], 1.0))
+        counted = known[counts > 0]
+        scores[counted] = _log(np.minimum(others[node[counted]], 1.0))
         return replace(fitted, state={**fitted.state, "own": own, "reached": reached, "walk": scores})
 
     def state_shapes(self, shapes: Mapping[str, tuple[int, ...]], d: int, k: int) -> Mapping[str, tuple[int, ...]]:
@@ -156,7 +156,7 @@ class Spectral(FeatureMap):
         """Find the neighbours of new points, and the weights they have as parts of an average."""
         from sklearn.neighbors import NearestNeighbors
 
-        points = kept(fitted.state, "points")
+        points = unpack_matrix(fitted.state, "points")
         X = _in_units(X, fitted.state.get("unit"))
         distance, place = NearestNeighbors(n_neighbors=self.n_neighbors).fit(points).kneighbors(X)
         width = float(fitted.state["width"])
@@ -183,7 +183,7 @@ class _Neighbours:
 
 
 def _graph(fitted: FittedMap) -> Graph:
-    return Graph(kept(fitted.state, "graph"), float(fitted.state["width"]), float(fitted.state["reach"]))
+    return Graph(unpack_matrix(fitted.state, "graph"), float(fitted.state["width"]), float(fitted.state["reach"]))
 
 
 def _at_nodes(values: FloatArray, fitted: FittedMap) -> FloatArray:

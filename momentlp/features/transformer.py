@@ -9,9 +9,9 @@ import numpy as np
 from numpy.typing import NDArray
 from pydantic import BeforeValidator, PlainSerializer
 
-from momentlp.arrays import Matrix
 from momentlp.errors import CompileError
 from momentlp.features.base import FeatureMap, FittedMap
+from momentlp.points.validation import Matrix
 
 __all__ = ["Transformer"]
 

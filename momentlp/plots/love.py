@@ -7,11 +7,11 @@ from typing import Any
 
 import numpy as np
 
-from momentlp.balance import Balance
 from momentlp.errors import OptionError
 from momentlp.plots.axes import GREY, PALE, RED, bare, legend_above, new_axes
 from momentlp.plots.subject import classifier_of
-from momentlp.solution import Solution
+from momentlp.solution.balance import Balance
+from momentlp.solution.solution import Solution
 
 __all__ = ["love_plot"]
 

@@ -6,11 +6,11 @@ from typing import Any
 
 import numpy as np
 
-from momentlp.arrays import FloatArray
 from momentlp.errors import DataError
-from momentlp.path import Path
 from momentlp.plots.axes import BLUE, RED, bare, legend_above, new_axes, tolerance_axis
-from momentlp.solution import Solution
+from momentlp.points.validation import FloatArray
+from momentlp.solution.solution import Solution
+from momentlp.solving.tolerance_path import Path
 from momentlp.status import Status
 
 __all__ = ["path_plot"]

@@ -7,9 +7,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from momentlp.arrays import FloatArray
 from momentlp.plots.axes import bare, is_own, legend_above, new_axes
 from momentlp.plots.subject import Subject, classifier_of, is_detector
+from momentlp.points.validation import FloatArray
 
 __all__ = ["score_plot"]
 

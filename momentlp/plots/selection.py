@@ -7,12 +7,12 @@ from typing import Any
 
 import numpy as np
 
-from momentlp.arrays import FloatArray, IndexArray
 from momentlp.errors import DataError
 from momentlp.features import FeatureMap
 from momentlp.plots.axes import BLUE, GREY, RED, bare, legend_above, new_axes, tolerance_axis
 from momentlp.plots.subject import classifier_of
-from momentlp.tolerances import StandardError
+from momentlp.points.validation import FloatArray, IndexArray
+from momentlp.spec.tolerances import StandardError
 
 __all__ = ["selection_plot"]
 
@@ -42,7 +42,7 @@ def selection_plot(model: Any, axes: Any = None) -> Any:
         If it was not fitted.
     """
     from momentlp.estimator import MomentClassifierCV
-    from momentlp.estimator.selection import LEAST_RECALL, may_be_chosen
+    from momentlp.estimator.cross_validation import LEAST_RECALL, may_be_chosen
 
     if not isinstance(model, MomentClassifierCV):
         given = f"the class {model.__name__}" if isinstance(model, type) else type(model).__name__

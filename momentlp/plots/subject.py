@@ -10,10 +10,10 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from momentlp.arrays import FloatArray, Matrix, as_points, check_columns
 from momentlp.errors import DataError
 from momentlp.plots.axes import BLUE, GREY, RED
-from momentlp.solution import Solution
+from momentlp.points.validation import FloatArray, Matrix, as_points, check_columns
+from momentlp.solution.solution import Solution
 
 if TYPE_CHECKING:
     from momentlp.estimator import MomentClassifier

@@ -25,18 +25,18 @@ import numpy as np
 import pytest
 import scipy.sparse as sp
 
-from momentlp.backend import Backend, Capability, Progress
-from momentlp.certificate import farkas_value
+from momentlp.backend.interface import Backend, Capability, Progress
+from momentlp.backend.registry import available_version, get_backend
+from momentlp.backend.registry import backends as registered
 from momentlp.errors import OptionError, SolverError
-from momentlp.problem import Problem
-from momentlp.registry import available_version, get_backend
-from momentlp.registry import backends as registered
-from momentlp.solution import Solution
-from momentlp.solve import solve
-from momentlp.spec import Spec
+from momentlp.problem.problem import Problem
+from momentlp.proof.certificate import farkas_value
+from momentlp.solution.solution import Solution
+from momentlp.solving.solve_problem import solve
+from momentlp.spec.spec import Spec
+from momentlp.spec.tolerances import Absolute, Relative
 from momentlp.status import Status
 from momentlp.testing.faults import FAULTS, Faulty
-from momentlp.tolerances import Absolute, Relative
 
 __all__ = ["KNOWN", "BackendContract", "KnownProblem", "backends_without_contract", "half_space"]
 

@@ -14,10 +14,10 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from momentlp.backend import Answer, Backend, Options, Outcome
+from momentlp.backend.interface import Answer, Backend, Options, Outcome
+from momentlp.backend.registry import get_backend
 from momentlp.errors import OptionError
-from momentlp.problem import Problem
-from momentlp.registry import get_backend
+from momentlp.problem.problem import Problem
 
 __all__ = ["FAULTS", "Faulty"]
 

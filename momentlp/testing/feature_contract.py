@@ -24,16 +24,16 @@ import pytest
 from hypothesis import assume, given
 from hypothesis import strategies as st
 
-from momentlp.arrays import FloatArray, is_sparse
 from momentlp.errors import CompileError, DataError, OnlyLabelledWarning
 from momentlp.features import FeatureMap
-from momentlp.problem import Problem
-from momentlp.solution import Solution
-from momentlp.solve import solve
-from momentlp.spec import Spec
+from momentlp.points.validation import FloatArray, is_sparse
+from momentlp.problem.problem import Problem
+from momentlp.solution.solution import Solution
+from momentlp.solving.solve_problem import solve
+from momentlp.spec.spec import Spec
+from momentlp.spec.tolerances import Absolute
 from momentlp.status import Status
 from momentlp.testing.strategies import clouds, half_spaces, labelled_sets
-from momentlp.tolerances import Absolute
 
 __all__ = ["FeatureMapContract"]
 

@@ -21,10 +21,10 @@ import numpy as np
 from hypothesis import assume
 from hypothesis import strategies as st
 
-from momentlp.arrays import FloatArray
 from momentlp.features import FeatureMap, Kernel, Linear, Quadratic
-from momentlp.problem import Problem
-from momentlp.tolerances import Absolute, Relative, StandardError, Tolerance
+from momentlp.points.validation import FloatArray
+from momentlp.problem.problem import Problem
+from momentlp.spec.tolerances import Absolute, Relative, StandardError, Tolerance
 
 __all__ = ["clouds", "feature_maps", "half_spaces", "labelled_sets", "problems", "tolerances"]
 

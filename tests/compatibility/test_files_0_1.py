@@ -11,7 +11,7 @@ import pytest
 import scipy.sparse as sp
 
 import momentlp as mlp
-from momentlp.experiments.journal import Journal
+from momentlp.experiments.engine.journal import Journal
 
 FILES = Path(__file__).parent / "files_0_1"
 EXPECTED = json.loads((FILES / "expected.json").read_text())

@@ -15,7 +15,7 @@ import numpy as np
 import scipy.sparse as sp
 
 import momentlp as mlp
-from momentlp.experiments.journal import Journal
+from momentlp.experiments.engine.journal import Journal
 
 RANDOM = np.random.default_rng(7)
 POINTS = RANDOM.normal(size=(40, 3))
@@ -35,9 +35,7 @@ def specs() -> dict[str, mlp.Spec]:
         "quadratic-standard-error": mlp.Spec(features=mlp.Quadratic(standardise=True), tolerance=mlp.StandardError(1.5)),
         "kernel-landmarks": mlp.Spec(features=mlp.Kernel(landmarks=5, random_state=1), tolerance=mlp.StandardError(1.0)),
         "kernel-laplacian": mlp.Spec(features=mlp.Kernel("laplacian"), tolerance=mlp.Absolute(0.5)),
-        "spectral-walk": mlp.Spec(
-            features=mlp.Spectral(3, 4, walk=0.05, scale="range"), tolerance=mlp.StandardError(2.0)
-        ),
+        "spectral-walk": mlp.Spec(features=mlp.Spectral(3, 4, walk=0.05, scale="range"), tolerance=mlp.StandardError(2.0)),
         "concat-constraints": mlp.Spec(
             features=mlp.Concat([mlp.Linear(), mlp.Kernel("poly", gamma=0.5, landmarks=3)]),
             tolerance=mlp.Relative([0.2, 0.5]),

@@ -15,7 +15,7 @@ import pandas as pd
 import yaml
 
 from fuzz import honest
-from momentlp.container import _digest
+from momentlp.formats.container import _digest
 
 NUMBERS: list[Any] = [
     0, 1, -1, 2, 3, 0.5, 1e-320, 1e308, -1e308, 2**31, -(2**31), 2**53, 2**63, 10**30, 10**400, float("nan"), float("inf"),

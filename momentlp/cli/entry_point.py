@@ -1,0 +1,37 @@
+"""The command line: ``momentlp demo | solve | compare | backends | reproduce``.
+
+Results go to standard output, everything else (progress, errors) to standard error. With ``--json`` standard output holds
+one JSON document and nothing else. The exit code says what happened:
+
+====  =====================================================================
+code  meaning
+====  =====================================================================
+0     the answer is certified (for ``compare``: all that could run, and they agree)
+1     an error inside momentlp: please report it
+2     the command, a file or an option is wrong
+3     EMPTY: no set of the points has this mean
+4     LIMIT: stopped by a limit before the optimum was reached
+5     INFEASIBLE: the constraints contradict each other
+6     FAILED: the solver gave nothing that could be proved; for ``compare``, backends disagree
+7     the backend is unknown or cannot be used here
+130   ``reproduce`` was interrupted; the same command goes on
+====  =====================================================================
+"""
+
+from __future__ import annotations
+
+import sys
+
+__all__ = ["main"]
+
+
+def main() -> None:
+    """Run the command line, or say how to install it."""
+    try:
+        from momentlp.cli.app import app
+    except ModuleNotFoundError as error:
+        if error.name not in ("typer", "rich"):
+            raise
+        sys.stderr.write(f"The command line needs {error.name}: run pip install 'momentlp[cli]'.\n")
+        sys.exit(2)
+    app()

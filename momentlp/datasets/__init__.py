@@ -1,0 +1,1 @@
+"""Data for examples and experiments: made-up cases, and a reader for the USPS digits."""

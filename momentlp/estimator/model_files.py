@@ -1,0 +1,296 @@
+"""Fitted models on disk: a header and plain arrays, see :mod:`momentlp.formats.container`. Nothing can run code when read."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from pydantic_core import PydanticSerializationError
+
+from momentlp.errors import FileFormatError
+from momentlp.estimator.calibration import Calibration
+from momentlp.estimator.rule import Rule
+from momentlp.features import FeatureMap, FittedMap
+from momentlp.formats.container import Arrays, read_container, write_container
+from momentlp.kinds import Kind
+from momentlp.problem.problem_file import pack_problem, unpack_problem
+from momentlp.proof.certificate import Certificate
+from momentlp.solution.separator import Separator
+from momentlp.solution.solution import Solution
+from momentlp.spec.constraints import Constraint
+from momentlp.spec.tolerances import Tolerance
+from momentlp.status import Status
+
+__all__ = ["load_detector", "load_model", "save_model"]
+
+FORMAT = "momentlp-model"
+VERSION = 1
+FAMILIES: Mapping[str, Any] = {"features": FeatureMap, "tolerance": Tolerance, "constraints": Constraint}
+TOLD = ("backend", "engine", "version", "message", "iterations")
+PLAIN = ("class_prior_", "offset_", "n_iter_", "n_features_in_", "best_index_", "best_score_", "one_standard_error_")
+LABEL_DTYPES = frozenset(
+    ["bool", "str", "object", "float16", "float32", "float64"]
+    + [f"{sign}int{bits}" for sign in ("", "u") for bits in (8, 16, 32, 64)]
+)
+
+
+def save_model(model: Any, path: Path) -> None:
+    """Write a fitted classifier, or an outlier detector with the one it holds."""
+    arrays: Arrays = {}
+    detector = model if hasattr(model, "classifier_") else None
+    if detector is not None:
+        model = detector.classifier_
+    solution: Solution = model.solution_
+    header: dict[str, Any] = {
+        "format": FORMAT,
+        "version": VERSION,
+        "kind": type(model).__name__,
+        "params": _params(model),
+        "problem": pack_problem(solution.problem, arrays),
+        "solution": {name: getattr(solution, name) for name in TOLD}
+        | {"status": solution.status.name, "seconds": dict(solution.seconds), "repairs": list(solution.repairs)},
+        "classes": {
+            "values": model.classes_.tolist(),
+            "dtype": _dtype(model.classes_),
+            "positive": model.classes_.tolist().index(model.pos_label_),
+        },
+        "attributes": {name: getattr(model, name) for name in PLAIN if hasattr(model, name)},
+        "names": _names(model),
+        "smoother": None,
+        "voters": 0,
+    }
+    rule: Rule = model.rule_
+    arrays |= {
+        "model.h": solution.membership,
+        "model.y": solution.multipliers,
+        "model.membership": model.membership_,
+        "model.found": model.transduction_ == model.pos_label_,
+        "model.labelled": model.labelled_,
+    }
+    if rule.smoother is not None and rule.values is not None:
+        maps = [block.fitted for block in solution.problem.blocks]
+        header["smoother"] = next(place for place, fitted in enumerate(maps) if fitted is rule.smoother)
+        arrays["model.values"] = rule.values
+    header["voters"] = len(rule.voters)
+    for number, voter in enumerate(rule.voters):
+        _pack_voter(voter, solution.separator, f"voter{number}", arrays)
+    if rule.calibration is not None:
+        arrays["calibration.scores"] = rule.calibration.scores
+        arrays["calibration.probabilities"] = rule.calibration.probabilities
+    if detector is not None:
+        header["kind"] = type(detector).__name__
+        header["detector"] = {"params": _params(detector), "offset": float(detector.offset_), "names": _names(detector)}
+    if hasattr(model, "cv_results_"):
+        header["tried"] = {name: _plain("features", value) for name, value in model.best_params_.items()}
+        header["candidates"] = [_plain("features", value) for value in model.cv_results_["param_features"]]
+        arrays |= {f"cv.{name}": values for name, values in model.cv_results_.items() if values.dtype.kind != "O"}
+    write_container(path, header, arrays)
+
+
+def load_model(family: Any, path: Path) -> Any:
+    """Read a classifier that is of the class ``family`` or of one below it."""
+
+    def build(header: Mapping[str, Any], arrays: Arrays) -> Any:
+        kinds = {kind.__name__: kind for kind in (family, *family.__subclasses__())}
+        if header["kind"] not in kinds:
+            raise FileFormatError(f"it holds a {header['kind']!s:.40}, not a {family.__name__}")
+        return _built(kinds[header["kind"]], header, arrays)
+
+    return read_container(path, FORMAT, VERSION, "saved model", build)
+
+
+def load_detector(family: Any, classifier: Any, path: Path) -> Any:
+    """Read an outlier detector of the class ``family``, which holds a ``classifier``."""
+
+    def build(header: Mapping[str, Any], arrays: Arrays) -> Any:
+        if header["kind"] != family.__name__:
+            raise FileFormatError(f"it holds a {header['kind']!s:.40}, not a {family.__name__}")
+        saved = header["detector"]
+        detector = family(**{str(name): _parsed(str(name), value) for name, value in saved["params"].items()})
+        detector.classifier_ = _built(classifier, header, arrays)
+        detector.offset_, detector.n_features_in_ = float(saved["offset"]), detector.classifier_.n_features_in_
+        _name(detector, saved["names"])
+        return detector
+
+    return read_container(path, FORMAT, VERSION, "saved model", build)
+
+
+def _built(kind: Any, header: Mapping[str, Any], arrays: Arrays) -> Any:
+    model = kind(**{str(name): _parsed(str(name), value) for name, value in header["params"].items()})
+    problem = unpack_problem(header["problem"], arrays)
+    h, y = (np.asarray(arrays[f"model.{name}"], dtype=np.float64) for name in "hy")
+    if h.shape != (problem.n_points,) or y.shape != (problem.n_moments,):
+        raise FileFormatError("its memberships and multipliers do not fit its problem")
+    saved = header["solution"]
+    seconds = {str(name): float(value) for name, value in saved["seconds"].items()}
+    solution = Solution(
+        problem,
+        Status[saved["status"]],
+        h,
+        y,
+        Certificate.of(problem, h, y),
+        **{name: saved[name] for name in TOLD},
+        seconds=seconds,
+        repairs=tuple(saved["repairs"]),
+    )
+    if solution.status is Status.OPTIMAL and not solution.certificate.holds(max(float(model.tol), 1e-7)):
+        raise FileFormatError("its certificate does not hold")
+    model.solution_, model.separator_ = solution, solution.separator
+    classes = header["classes"]
+    model.classes_ = _classes(classes["values"], classes["dtype"])
+    if model.classes_.shape != (2,) or model.classes_[0] == model.classes_[1] or classes["positive"] not in (0, 1):
+        raise FileFormatError("it does not name two classes")
+    model.pos_label_ = model.classes_.tolist()[classes["positive"]]
+    model.membership_ = _numbers(arrays, "model.membership", problem.n_points)
+    found, model.labelled_ = (
+        _numbers(arrays, f"model.{name}", problem.n_points).astype(bool) for name in ("found", "labelled")
+    )
+    if (model.membership_ < 0).any() or (model.membership_ > 1).any():
+        raise FileFormatError("its memberships are not between 0 and 1")
+    model.transduction_ = model.classes_[np.where(found, classes["positive"], 1 - classes["positive"])]
+    for name, value in header["attributes"].items():
+        if name not in PLAIN or isinstance(value, bool) or not isinstance(value, (int, float)):
+            raise FileFormatError(f"its {name!s:.40} is not a number")
+        setattr(model, name, value)
+    widths = {len(block.fitted.inputs) for block in problem.blocks if block.fitted is not None}
+    if widths != {model.n_features_in_}:
+        raise FileFormatError("its number of columns is not that of its feature maps")
+    _name(model, header["names"])
+    model.rule_ = _rule(header, solution, arrays)
+    if "candidates" in header:
+        _restore_selection(model, header, arrays)
+    return model
+
+
+def _rule(header: Mapping[str, Any], solution: Solution, arrays: Arrays) -> Rule:
+    calibration = None
+    if "calibration.scores" in arrays:
+        size = arrays["calibration.scores"].size
+        calibration = Calibration(*(_numbers(arrays, f"calibration.{name}", size) for name in ("scores", "probabilities")))
+    voters = tuple(_voter(solution.separator, f"voter{number}", arrays) for number in range(int(header["voters"])))
+    if header["smoother"] is None:
+        return Rule(voters, calibration=calibration)
+    smoother = solution.problem.blocks[int(header["smoother"])].fitted
+    if smoother is None or "node" not in smoother.state:
+        raise FileFormatError("it has no graph to average over")
+    values = _numbers(arrays, "model.values", smoother.state["node"].size)
+    return Rule(voters, smoother, values, calibration)
+
+
+def _restore_selection(model: Any, header: Mapping[str, Any], arrays: Arrays) -> None:
+    candidates = np.empty(len(header["candidates"]), dtype=object)
+    candidates[:] = [_parsed("features", value) for value in header["candidates"]]
+    model.best_params_ = {name: _parsed("features", value) for name, value in header["tried"].items()}
+    tried = {name.removeprefix("cv."): array for name, array in arrays.items() if name.startswith("cv.")}
+    model.cv_results_ = {"param_features": candidates, **tried}
+
+
+def _pack_voter(voter: Separator, like: Separator, key: str, arrays: Arrays) -> None:
+    """Pack a separator; of what its feature maps learned, only where it differs from another with the same maps."""
+    arrays[f"{key}.level"] = np.array(voter.level)
+    for number, (fitted, other) in enumerate(zip(voter.maps, like.maps, strict=True)):
+        if fitted is not None and other is not None:
+            changed = {name: array for name, array in fitted.state.items() if array is not other.state.get(name)}
+            arrays |= {f"{key}.state{number}.{name}": np.asarray(array) for name, array in changed.items()}
+    for number, (normal, origin) in enumerate(zip(voter.normals, voter.origins, strict=True)):
+        arrays[f"{key}.normal{number}"], arrays[f"{key}.origin{number}"] = normal, origin
+
+
+def _voter(like: Separator, key: str, arrays: Arrays) -> Separator:
+    """Return a separator with the feature maps of another, and what it learned apart from it."""
+    normals = tuple(_numbers(arrays, f"{key}.normal{place}", each.size) for place, each in enumerate(like.normals))
+    origins = tuple(_numbers(arrays, f"{key}.origin{place}", each.size) for place, each in enumerate(like.origins))
+    maps = tuple(_changed(fitted, f"{key}.state{place}.", arrays) for place, fitted in enumerate(like.maps))
+    return Separator(normals, origins, float(arrays[f"{key}.level"]), maps, like.names)
+
+
+def _changed(fitted: FittedMap | None, prefix: str, arrays: Arrays) -> FittedMap | None:
+    changed = {name.removeprefix(prefix): array for name, array in arrays.items() if name.startswith(prefix)}
+    if fitted is None or not changed:
+        return fitted
+    for name, array in changed.items():
+        like = fitted.state.get(name)
+        if like is None or like.shape != array.shape or like.dtype != array.dtype:
+            raise FileFormatError(f"{prefix}{name} does not fit the feature map")
+    return replace(fitted, state={**fitted.state, **changed})
+
+
+def _numbers(arrays: Arrays, key: str, length: int) -> NDArray[np.float64]:
+    values = np.asarray(arrays[key], dtype=np.float64)
+    if values.shape != (length,) or not np.isfinite(values).all():
+        raise FileFormatError(f"{key} does not hold {length} numbers")
+    return values
+
+
+def _dtype(classes: NDArray[Any]) -> str:
+    """Name the type of the labels, so that what a loaded model predicts is of the same."""
+    name = {"U": "str", "O": "object"}.get(classes.dtype.kind, classes.dtype.name)
+    if name not in LABEL_DTYPES:
+        raise FileFormatError(f"y has labels of type {name}, which cannot be saved: use whole numbers, floats or text.")
+    return name
+
+
+def _classes(values: Any, dtype: Any) -> NDArray[Any]:
+    """Return the labels in a type that may be read. Whatever else a file may ask of numpy, it is not asked."""
+    if dtype not in LABEL_DTYPES:
+        raise FileFormatError(f"its labels are of type {dtype!s:.40}")
+    text = dtype in ("str", "object")
+    if not isinstance(values, list) or any(isinstance(value, str) is not text for value in values):
+        raise FileFormatError("its labels are not of their type")
+    classes = np.array(values).astype(dtype)  # which wraps what does not fit, in every version of numpy
+    if classes.tolist() != values:
+        raise FileFormatError(f"its labels are no {dtype}")
+    return classes
+
+
+def _params(model: Any) -> dict[str, Any]:
+    return {name: _plain(name, value) for name, value in model.get_params(deep=False).items()}
+
+
+def _names(model: Any) -> list[str] | None:
+    return [str(name) for name in model.feature_names_in_] if hasattr(model, "feature_names_in_") else None
+
+
+def _name(model: Any, names: list[str] | None) -> None:
+    if names is not None:
+        if len(names) != model.n_features_in_:
+            raise FileFormatError(f"it names {len(names)} columns, not {model.n_features_in_}")
+        model.feature_names_in_ = np.array([str(name) for name in names], dtype=object)
+
+
+def _plain(name: str, value: Any) -> Any:
+    """Return a parameter as JSON holds it, or say that it cannot be saved."""
+    if isinstance(value, Kind):
+        try:
+            return value.model_dump(mode="json")
+        except PydanticSerializationError as error:
+            raise FileFormatError(f"{name} cannot be saved: {str(error).rpartition('ValueError: ')[2]}") from None
+    if isinstance(value, np.generic):
+        value = value.item()
+    if value is None or isinstance(value, (str, bool, int, float)):
+        return value
+    if isinstance(value, tuple):
+        return {"tuple": [_plain(name, entry) for entry in value]}
+    if isinstance(value, (list, np.ndarray)):
+        return [_plain(name, entry) for entry in value]
+    if isinstance(value, Mapping):
+        return {str(key): _plain(name, entry) for key, entry in value.items()}
+    raise FileFormatError(
+        f"{name} is a {type(value).__name__}, which cannot be saved without a pickle: use a name or plain values, or keep "
+        "the model with skops or joblib."
+    )
+
+
+def _parsed(name: str, value: Any) -> Any:
+    """Build feature maps, tolerances and constraints from their fields; other values stay as they are."""
+    if isinstance(value, dict) and list(value) == ["tuple"]:
+        return tuple(_parsed(name, entry) for entry in value["tuple"])
+    if isinstance(value, list):
+        return [_parsed(name, entry) for entry in value]
+    if name in FAMILIES and isinstance(value, dict) and "kind" in value:
+        return FAMILIES[name].parse(value)
+    return value

@@ -1,0 +1,1 @@
+"""Experiments that can be stopped at any moment and continued: tasks, journal, report."""

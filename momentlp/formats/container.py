@@ -1,0 +1,116 @@
+"""Arrays and a header in one file: a ``.npz`` of plain arrays, one of them JSON, and a digest. Nothing in it can run code.
+
+The digest (SHA-256 over every array and the header) tells a file that was cut short or changed from a whole one. It is no
+signature: whoever changes a file on purpose can write a new digest, so everything behind it is checked as well.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import os
+from collections.abc import Callable, Mapping
+from pathlib import Path
+from typing import IO, Any, TypeVar
+
+import numpy as np
+from numpy.typing import NDArray
+
+from momentlp.errors import FileFormatError, MomentLPError
+from momentlp.formats.npz import array_bytes, array_layout, npz_members, read_npy
+from momentlp.formats.untrusted_text import parse_json
+from momentlp.runtime.atomic_files import READ_ERRORS, short_reason, write_atomically
+
+__all__ = ["Arrays", "read_container", "write_container"]
+
+LONGEST_HEADER = 1 << 28  # bytes; the names of a few million moments fit
+END_OF_ZIP, END_SIZE = b"PK\x05\x06", 22  # what a zip file without a comment ends with
+
+Arrays = dict[str, NDArray[Any]]
+T = TypeVar("T")
+
+
+def write_container(path: Path, header: Mapping[str, Any], arrays: Arrays) -> None:
+    """Write a header and arrays; ``path`` is used as it stands, with no ending added."""
+    arrays = {**arrays, "header": np.frombuffer(json.dumps(header).encode(), dtype=np.uint8)}
+    arrays["digest"] = _digest(arrays)
+    plain: dict[str, Any] = dict(arrays)
+    write_atomically(path, lambda stream: np.savez(stream, **plain))
+
+
+def read_container(path: Path, format_: str, version: int, what: str, build: Callable[[Mapping[str, Any], Arrays], T]) -> T:
+    """Read a file that :func:`write_container` wrote and build what it holds, or say why it cannot be that.
+
+    Parameters
+    ----------
+    path : Path
+    format_, version : str, int
+        What the header must say.
+    what : str
+        Such as "saved problem", for messages.
+    build : callable
+        Given the header and the arrays.
+    """
+    try:
+        with path.open("rb") as stream:
+            arrays, digest = _read_arrays(stream, what)
+        return build(_header(arrays, digest, format_, version, what), arrays)
+    except FileNotFoundError:
+        raise FileFormatError(f"there is no file {str(path)!r}.") from None
+    except (MomentLPError, *READ_ERRORS) as error:
+        raise FileFormatError(f"{str(path)!r} is not a whole {what} of momentlp: {short_reason(error)}.") from error
+
+
+def _header(arrays: Arrays, digest: bytes, format_: str, version: int, what: str) -> Mapping[str, Any]:
+    """Check the header; the version comes before the digest, so that a file of a later momentlp is told as such."""
+    if "header" not in arrays:
+        raise FileFormatError(f"it is a .npz, but not a {what}")
+    header = parse_json(arrays["header"].tobytes(), names_only=True)
+    if not isinstance(header, dict) or header.get("format") != format_:
+        raise FileFormatError(f"it is a .npz, but not a {what}")
+    if header.get("version") != version:
+        raise FileFormatError(f"it has format version {header.get('version')!r}; this momentlp reads {version}. Upgrade it")
+    if "digest" not in arrays or arrays["digest"].tobytes() != digest:
+        raise FileFormatError("it was changed since it was saved (its digest does not fit)")
+    return header
+
+
+def _digest(arrays: Arrays) -> NDArray[np.uint8]:
+    """Return the SHA-256 of names, types, shapes and bytes, one array after the other as they will stand in the file."""
+    digest = hashlib.sha256()
+    for key, array in arrays.items():
+        try:
+            layout = array_layout(array)
+        except FileFormatError as error:
+            raise FileFormatError(
+                f"{key} cannot be saved without a pickle, since {error}: keep plain arrays in state."
+            ) from None
+        digest.update(_title(key))
+        digest.update(layout)
+        digest.update(array_bytes(array))
+    return np.frombuffer(digest.digest(), dtype=np.uint8)
+
+
+def _title(key: str) -> bytes:
+    return json.dumps(key).encode()  # quoted, so that no name can pass for a name and a layout
+
+
+def _read_arrays(stream: IO[bytes], what: str) -> tuple[Arrays, bytes]:
+    """Read every array once, and the digest of all but the digest itself on the way."""
+    if stream.read(2) != b"PK":
+        raise FileFormatError(f"it is not a {what}")
+    stream.seek(-min(END_SIZE, stream.seek(0, os.SEEK_END)), os.SEEK_END)
+    end = stream.read()
+    if not end.startswith(END_OF_ZIP) or end[-2:] != bytes(2):
+        raise FileFormatError("it is cut short, or something was added to it")
+    arrays: Arrays = {}
+    digest = hashlib.sha256()
+    for key, content, size in npz_members(stream, compressed=False):
+        if key == "header" and size > LONGEST_HEADER:
+            raise FileFormatError(f"its header takes {size} bytes")
+        if key == "digest":
+            arrays[key] = read_npy(content, size)
+        else:
+            digest.update(_title(key))
+            arrays[key] = read_npy(content, size, digest.update)
+    return arrays, digest.digest()

@@ -1,0 +1,221 @@
+"""Points and labels from files: ``.csv``, ``.txt``, ``.parquet``, ``.npy`` and ``.npz`` (sparse as scipy saves it)."""
+
+from __future__ import annotations
+
+import csv
+import os
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import scipy.sparse as sp
+from numpy.typing import NDArray
+
+from momentlp.errors import DataError, ExtraMissingError, FileFormatError
+from momentlp.formats.npz import npz_members, read_npy
+from momentlp.points.validation import check_sparse_indices
+from momentlp.runtime.atomic_files import READ_ERRORS, short_reason
+
+__all__ = ["Table", "read_numbers", "read_points"]
+
+TRUE = {"1", "1.0", "true", "yes", "y", "t"}
+FALSE = {"0", "0.0", "false", "no", "n", "f", "", "nan", "none"}
+MOST_EMPTY = 1 << 22  # rows or columns of a sparse matrix, unless its file has more bytes than that
+MOST_CELLS, MOST_GROWTH = 1 << 25, 100  # of a parquet file, unless it has a hundredth as many bytes
+
+
+@dataclass(frozen=True, eq=False)
+class Table:
+    """Columns of text or numbers, by name. ``to_numpy`` and ``columns`` make it pass for a frame."""
+
+    columns: tuple[str, ...]
+    values: NDArray[Any]
+    path: Path
+
+    def to_numpy(self) -> NDArray[Any]:
+        """Return the values, shape (N, d)."""
+        return self.values
+
+    def split(self, column: str) -> tuple[Table, NDArray[np.bool_]]:
+        """Take out a column that marks known members (1, true, yes) and return the rest and the mask."""
+        if column not in self.columns:
+            raise DataError(f"{self.path} has no column {column!r}; it has {', '.join(self.columns[:8])}.")
+        at = self.columns.index(column)
+        marks = [str(value).strip().lower() for value in self.values[:, at]]
+        for row, mark in enumerate(marks):
+            if mark not in TRUE | FALSE:
+                raise DataError(
+                    f"column {column!r} of {self.path} must mark known members by 1 (or true, yes) and all others by 0 (or "
+                    f"false, no, nothing), but row {row} holds {mark!r}."
+                )
+        rest = self.columns[:at] + self.columns[at + 1 :]
+        return Table(rest, np.delete(self.values, at, axis=1), self.path), np.array([mark in TRUE for mark in marks])
+
+
+def read_points(path: Path) -> Any:
+    """Read a table of points: a :class:`Table`, or a sparse matrix where the file holds one."""
+    points = _read(path)
+    if isinstance(points, np.ndarray):
+        if points.ndim != 2 or points.size == 0:
+            raise DataError(f"{path} holds an array of shape {points.shape}; a table of points has rows and columns.")
+        return Table(tuple(f"x{column}" for column in range(points.shape[1])), points, path)
+    return points
+
+
+def read_numbers(path: Path) -> NDArray[Any]:
+    """Read a flat list of numbers: one column, one row, or an array of one dimension. Whole ones come as integers."""
+    content = _read(path)
+    if sp.issparse(content):
+        raise DataError(f"{path} holds a sparse matrix where a flat list of numbers belongs.")
+    values = np.asarray(content.values if isinstance(content, Table) else content)
+    if values.ndim == 2 and 1 not in values.shape:
+        raise DataError(f"{path} holds a table of shape {values.shape} where a flat list of numbers belongs.")
+    values = np.ravel(values)
+    exact = values.dtype.kind == "f" and bool((np.abs(values) < 2.0**53).all())  # beyond, not every integer is a float
+    return values.astype(np.int64) if exact and bool((values == np.floor(values)).all()) else values
+
+
+def _read(path: Path) -> Any:
+    readers: dict[str, Callable[[Path], Any]] = {
+        ".csv": _read_csv,
+        ".txt": _read_csv,
+        ".parquet": _read_parquet,
+        ".npy": _read_numpy,
+        ".npz": _read_numpy,
+    }
+    if path.suffix.lower() not in readers:
+        raise DataError(f"cannot read {path}: expected a file that ends in {', '.join(readers)}.")
+    try:
+        return readers[path.suffix.lower()](path)
+    except FileNotFoundError:
+        raise DataError(f"there is no file {path}.") from None
+    except (DataError, ExtraMissingError):
+        raise
+    except (csv.Error, *READ_ERRORS) as error:
+        raise DataError(f"cannot read {path}: {short_reason(error)}.") from None
+
+
+def _read_numpy(path: Path) -> Any:
+    with path.open("rb") as stream:
+        start, size = stream.read(2), stream.seek(0, os.SEEK_END)
+        stream.seek(0)
+        if start == b"\x93N":
+            return read_npy(stream, size)
+        if start != b"PK":
+            raise DataError(f"{path} is not a file that numpy wrote.")
+        arrays = {name: read_npy(content, length) for name, content, length in npz_members(stream, compressed=True)}
+    if {"format", "shape", "data"} <= arrays.keys():
+        return _sparse(arrays, size)
+    if len(arrays) != 1:
+        raise DataError(f"{path} holds {len(arrays)} arrays ({', '.join(list(arrays)[:8])}): keep one.")
+    return next(iter(arrays.values()))
+
+
+def _sparse(arrays: dict[str, NDArray[Any]], size: int) -> Any:
+    """Build what :func:`scipy.sparse.save_npz` took apart.
+
+    scipy's compiled code trusts the indices it is given, so they are checked here. A few bytes can speak of any number of
+    empty rows and columns, each of which costs memory later: there is a limit to those.
+    """
+    data, kind = arrays["data"], arrays["format"].tobytes().decode().rstrip("\0")
+    if arrays["shape"].shape != (2,):
+        raise FileFormatError("a sparse matrix has not two dimensions")
+    shape = (int(arrays["shape"][0]), int(arrays["shape"][1]))
+    if min(shape) < 1 or max(shape) > max(MOST_EMPTY, size):
+        raise FileFormatError(f"a sparse matrix cannot have shape {shape} here")
+    if data.dtype.kind not in "biuf":
+        raise FileFormatError(f"a sparse matrix holds {data.dtype} values where real numbers belong")
+    data = np.asarray(data, dtype=np.float32 if data.dtype == np.float32 else np.float64)
+    if kind in ("csr", "csc", "bsr"):
+        matrix = _compressed(kind, data, _whole(arrays["indices"]), _whole(arrays["indptr"]), shape)
+    elif kind == "coo":
+        places = arrays["coords"] if "coords" in arrays else (arrays["row"], arrays["col"])
+        matrix = sp.coo_array((data, tuple(_whole(place) for place in places)), shape=shape)
+    elif kind == "dia":
+        matrix = sp.dia_array((data, _whole(arrays["offsets"])), shape=shape).tocoo()
+    else:
+        raise FileFormatError(f"a sparse matrix is in format {kind!r}, which is unknown here")
+    return sp.csr_array(matrix)
+
+
+def _compressed(kind: str, data: NDArray[Any], indices: Any, indptr: Any, shape: tuple[int, int]) -> Any:
+    blocks = shape
+    if kind == "bsr":
+        if data.ndim != 3 or 0 in data.shape or shape[0] % data.shape[1] or shape[1] % data.shape[2]:
+            raise FileFormatError(f"a sparse matrix of shape {shape} cannot have blocks of shape {data.shape[1:]}")
+        blocks = (shape[0] // data.shape[1], shape[1] // data.shape[2])
+    elif data.ndim != 1:
+        raise FileFormatError("the entries of a sparse matrix are not a vector")
+    check_sparse_indices(kind, indices, indptr, blocks, data.shape[0])
+    return {"csr": sp.csr_array, "csc": sp.csc_array, "bsr": sp.bsr_array}[kind]((data, indices, indptr), shape=shape)
+
+
+def _whole(index: NDArray[Any]) -> NDArray[np.int64]:
+    if index.ndim != 1 or index.dtype.kind not in "iu":
+        raise FileFormatError("a sparse matrix has indices that are none")
+    return index.astype(np.int64)
+
+
+def _read_parquet(path: Path) -> Table:
+    try:
+        import pandas as pd
+        import pyarrow.parquet as pq  # type: ignore[import-untyped]  # pyarrow has no types
+    except ImportError:
+        raise ExtraMissingError("parquet files need pandas and pyarrow: run pip install 'momentlp[parquet]'.") from None
+    try:
+        with pq.ParquetFile(path) as file:
+            rows, columns = file.metadata.num_rows, file.metadata.num_columns
+        if rows * columns > max(MOST_CELLS, MOST_GROWTH * path.stat().st_size):
+            raise FileFormatError(f"it says that it has {rows} rows and {columns} columns, far more than it has bytes")
+        frame = pd.read_parquet(path)
+        values = frame.to_numpy()
+    except FileNotFoundError:
+        raise
+    except Exception as error:  # noqa: BLE001  two packages read the file, and document no list of what they raise
+        raise FileFormatError(short_reason(error)) from None
+    return Table(tuple(str(column) for column in frame.columns), values, path)
+
+
+def _read_csv(path: Path) -> Table:
+    with path.open(newline="", encoding="utf-8-sig") as stream:
+        rows = [row for row in csv.reader(stream) if row]
+    if not rows:
+        raise DataError(f"{path} is empty.")
+    width = len(rows[0])
+    for line, row in enumerate(rows, 1):
+        if len(row) != width:
+            raise DataError(f"line {line} of {path} has {len(row)} field(s) where the first has {width}.")
+    if any(_as_number(cell) is None for cell in rows[0]):
+        columns, rows = tuple(cell.strip() for cell in rows[0]), rows[1:]
+        _check_heading(columns, path)
+    elif width > 1 and len(rows) > 1 and rows[0] == [str(column) for column in range(width)]:
+        raise DataError(
+            f"the first row of {path} is 0, 1, ..., {width - 1}: that looks like column numbers, not like a point. "
+            "Give the columns names, or leave that row out."
+        )
+    else:
+        columns = tuple(f"x{column}" for column in range(width))
+    if not rows:
+        raise DataError(f"{path} has a heading but no rows.")
+    numbers = [[_as_number(cell) for cell in row] for row in rows]
+    numeric = all(value is not None for row in numbers for value in row)
+    return Table(columns, np.array(numbers, dtype=np.float64) if numeric else np.array(rows, dtype=object), path)
+
+
+def _check_heading(columns: tuple[str, ...], path: Path) -> None:
+    if "" in columns:
+        raise DataError(
+            f"column {columns.index('')} of {path} has no heading. If pandas wrote row numbers there, write the file "
+            "with index=False; otherwise give it a name."
+        )
+    if len(columns) == 1 and ";" in columns[0]:
+        raise DataError(f"{path} seems to be separated by ';'. Write it with commas.")
+
+
+def _as_number(cell: str) -> float | None:
+    try:
+        return float(cell) if cell.strip() else float("nan")
+    except ValueError:
+        return None

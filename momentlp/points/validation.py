@@ -1,0 +1,296 @@
+"""What comes in from outside: points, vectors and indices, checked once, at the door.
+
+Everything behind this module may rely on finite ``float64``/``float32`` matrices of two dimensions (dense, or CSR where
+the user's data was sparse) and on finite ``float64`` vectors. Each function takes the name of the argument it looks at,
+so that the error can say which one is wrong.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from typing import Any, TypeAlias
+
+import numpy as np
+import scipy.sparse as sp
+from numpy.typing import NDArray
+
+from momentlp.errors import DataError
+
+__all__ = [
+    "FloatArray",
+    "IndexArray",
+    "Matrix",
+    "as_floats",
+    "as_indices",
+    "as_points",
+    "as_sample",
+    "as_vector",
+    "check_columns",
+    "check_sparse_indices",
+    "constant_vector",
+    "distinct_rows",
+    "is_constant_vector",
+    "is_sparse",
+    "one_entry_if_constant",
+    "reject_index_labels",
+]
+
+FloatArray: TypeAlias = NDArray[np.float64]
+IndexArray: TypeAlias = NDArray[np.intp]
+Matrix: TypeAlias = Any  # NDArray[np.floating] or sp.csr_array: scipy's sparse arrays carry no types of their own
+
+
+def is_sparse(matrix: object) -> bool:
+    """Tell a scipy sparse array or matrix from everything else."""
+    return bool(sp.issparse(matrix))
+
+
+def constant_vector(value: float, length: int) -> FloatArray:
+    """Return a vector that is one number throughout and takes no more memory than that; it cannot be written to."""
+    return np.broadcast_to(np.float64(value), (length,))
+
+
+def is_constant_vector(vector: object) -> bool:
+    """Tell a vector of :func:`constant_vector`, or a slice of one, from everything else."""
+    return isinstance(vector, np.ndarray) and vector.ndim == 1 and vector.size > 1 and vector.strides == (0,)
+
+
+def one_entry_if_constant(*vectors: FloatArray) -> tuple[FloatArray, ...]:
+    """Return one entry of each vector if all are :func:`constant_vector`, and the vectors themselves otherwise.
+
+    The least, the median and the most of what they give entry by entry stay what they are.
+    """
+    return tuple(vector[:1] for vector in vectors) if all(map(is_constant_vector, vectors)) else vectors
+
+
+def as_points(X: Any, argument: str = "X") -> tuple[Matrix, tuple[str, ...] | None]:
+    """Check a table of points and return it as a matrix with its column names, if it has any.
+
+    Dense data becomes a C-contiguous float array (``float32`` stays as it is), sparse data a ``csr_array`` that keeps
+    exactly the entries it had. A pandas or polars frame gives its column names.
+
+    Raises
+    ------
+    DataError
+        For anything that is not a finite, two-dimensional table of numbers with at least one row and one column.
+
+    Examples
+    --------
+    >>> as_points([[0, 1], [2, 3]])
+    (array([[0., 1.],
+           [2., 3.]]), None)
+    """
+    names = None
+    if is_sparse(X):
+        matrix: Matrix = _sparse_floats(X, argument)
+    else:
+        if hasattr(X, "columns") and hasattr(X, "to_numpy"):
+            names = tuple(str(column) for column in X.columns)
+            X = _frame_values(X, names, argument)
+        matrix = as_floats(X, argument)
+    if matrix.ndim != 2:
+        hint = f"; use {argument}.reshape(-1, 1) for one feature" if matrix.ndim == 1 else ""
+        raise DataError(f"{argument} must be a table with one row per point, but it has {matrix.ndim} dimension(s){hint}.")
+    if 0 in matrix.shape:
+        raise DataError(f"{argument} is empty: its shape is {matrix.shape}. Give at least one point and one feature.")
+    _require_finite(matrix, argument, names)
+    return matrix, names
+
+
+def check_sparse_indices(layout: str, indices: Any, indptr: Any, shape: tuple[int, int], n_entries: int) -> None:
+    """Check the indices of a compressed sparse matrix (csr, bsr: by row; csc: by column) that comes from a file.
+
+    scipy's compiled code trusts them: one that points outside reads or writes memory that is not its own. scipy's own
+    ``check_format`` looks at none of them where the last of ``indptr`` is zero.
+
+    Raises
+    ------
+    DataError
+        If they are not those of a matrix of this shape with so many entries (blocks, for bsr).
+    """
+    outer, inner = shape[::-1] if layout == "csc" else shape
+    if any(index.ndim != 1 or index.dtype not in (np.int32, np.int64) for index in (indices, indptr)):
+        raise DataError("the indices of a sparse matrix are not vectors of integers.")
+    if indptr.size != outer + 1 or indices.size != n_entries:
+        raise DataError(f"a sparse matrix of shape {shape} has {n_entries} entries, but not as many indices.")
+    if indptr[0] != 0 or indptr[-1] > n_entries or (np.diff(indptr) < 0).any():
+        raise DataError("the entries of a sparse matrix do not follow one another, row by row or column by column.")
+    if indices.size and (indices.min() < 0 or indices.max() >= inner):
+        raise DataError(f"an entry of a sparse matrix lies outside its shape {shape}.")
+
+
+def as_sample(sample: Any, points: Matrix, columns: tuple[str, ...] | None) -> Matrix:
+    """Check a labelled sample: a table of points with the columns of X."""
+    matrix, names = as_points(sample, "sample")
+    if matrix.shape[1] != points.shape[1]:
+        raise DataError(f"sample has {matrix.shape[1]} column(s), but X has {points.shape[1]}.")
+    check_columns(names, columns, "sample")
+    return matrix
+
+
+def check_columns(names: tuple[str, ...] | None, expected: tuple[str, ...] | None, argument: str) -> None:
+    """Check that two tables of the same width have the same column names, where both have any."""
+    for name, other in zip(names or (), expected or (), strict=False):
+        if name != other:
+            raise DataError(
+                f"{argument} has column {name!r} where {other!r} is expected. Give the same columns in the same order."
+            )
+
+
+def as_vector(values: Any, length: int, argument: str) -> FloatArray:
+    """Check a vector of finite numbers of a known length; a single number stands for all of them."""
+    if is_constant_vector(values) and values.dtype == np.float64 and values.shape == (length,):
+        as_vector(values[:1], 1, argument)
+        return np.asarray(values)  # one number repeated stays one number in memory
+    vector = np.asarray(as_floats(values, argument), dtype=np.float64)
+    if vector.ndim == 0:
+        vector = np.full(length, float(vector))
+    if vector.shape != (length,):
+        raise DataError(f"{argument} must hold {length} number(s), one per entry, but its shape is {vector.shape}.")
+    if not np.isfinite(vector).all():
+        first = int(np.flatnonzero(~np.isfinite(vector))[0])
+        raise DataError(f"{argument} must be finite, but entry {first} is {vector[first]}.")
+    return vector
+
+
+def reject_index_labels(labelled: Any, X: Any) -> Any:
+    """Refuse labels that speak of a pandas index where positions are meant; return everything else as it is.
+
+    After a shuffle or a split, the index of a frame and the positions of its rows are different numbers, and mixing them up
+    would silently label the wrong points.
+    """
+    index = getattr(X, "index", None)
+    if index is None or not hasattr(index, "equals"):
+        return labelled
+    if hasattr(labelled, "index") and hasattr(labelled.index, "equals") and not labelled.index.equals(index):
+        raise DataError(
+            "labelled is a Series whose index differs from that of X: align it first, labelled.reindex(X.index)."
+        )
+    if hasattr(labelled, "get_indexer") and list(index) != list(range(len(index))):
+        raise DataError(
+            "labelled holds labels of the index of X, but positions are expected: give X.index.get_indexer(labelled), "
+            "or a boolean mask."
+        )
+    return labelled
+
+
+def as_indices(labelled: Any, n_points: int, argument: str = "labelled") -> IndexArray:
+    """Turn indices or a boolean mask into sorted-as-given, unique indices of points.
+
+    Raises
+    ------
+    DataError
+        If nothing is selected, an index repeats or falls outside ``0 .. n_points - 1``, or a mask has another length.
+
+    Examples
+    --------
+    >>> as_indices([True, False, True], 3)
+    array([0, 2])
+    """
+    try:
+        chosen = np.asarray(labelled)
+    except ValueError:
+        raise DataError(f"{argument} must be a flat list of indices or a mask, not a nested one.") from None
+    if chosen.dtype == bool:
+        if chosen.shape != (n_points,):
+            raise DataError(
+                f"{argument} is a boolean mask of shape {chosen.shape}, but there are {n_points} points: "
+                "give one True or False per point."
+            )
+        chosen = np.flatnonzero(chosen)
+    if chosen.size == 0:
+        raise DataError(f"{argument} selects no point. At least one point of the class must be known.")
+    if chosen.ndim != 1:
+        raise DataError(f"{argument} must be a flat list of indices or a mask, but it has {chosen.ndim} dimension(s).")
+    if not np.issubdtype(chosen.dtype, np.integer):
+        raise DataError(f"{argument} must hold whole-number indices or a boolean mask, not {chosen.dtype} values.")
+    chosen = chosen.astype(np.intp)
+    outside = chosen[(chosen < 0) | (chosen >= n_points)]
+    if outside.size:
+        raise DataError(f"{argument} holds index {outside[0]}, but the points are numbered 0 to {n_points - 1}.")
+    values, counts = np.unique(chosen, return_counts=True)
+    if values.size != chosen.size:
+        mask = chosen.size == n_points and set(values.tolist()) <= {0, 1}
+        hint = "It looks like a mask of 0 and 1: use .astype(bool)." if mask else "List each point once."
+        raise DataError(f"{argument} holds index {values[counts > 1][0]} more than once. {hint}")
+    return chosen
+
+
+def _frame_values(frame: Any, names: tuple[str, ...], argument: str) -> Any:
+    if len(set(names)) < len(names):
+        repeated = min(name for name, count in Counter(names).items() if count > 1)
+        raise DataError(f"{argument} has more than one column named {repeated!r}: rename them.")
+    values = frame.to_numpy()
+    if values.dtype.kind in "biuf":
+        return values
+    for position, name in enumerate(names):
+        column = values[:, position]
+        try:
+            column.astype(np.float64)
+        except (TypeError, ValueError, OverflowError):
+            raise DataError(
+                f"{argument} has a column {name!r} that is not numeric. Drop it or encode it as numbers first."
+            ) from None
+    return values
+
+
+def as_floats(values: Any, argument: str) -> NDArray[np.floating[Any]]:
+    """Return dense values as a C-contiguous array of floats, finite or not; ``float32`` stays as it is."""
+    if isinstance(values, np.ma.MaskedArray) and values.mask.any():
+        raise DataError(f"{argument} has masked entries. Impute or drop them first.")
+    try:
+        array = np.asarray(values)
+    except ValueError as error:
+        raise DataError(f"{argument} is not a rectangular table of numbers: {error}.") from None
+    if array.dtype.kind == "c":
+        raise DataError(f"{argument} holds complex numbers; only real ones have an order to separate.")
+    if array.dtype.kind not in "biufO":
+        raise DataError(f"{argument} holds {array.dtype} values where numbers belong. Convert or encode them first.")
+    kept = array.dtype == np.float32
+    try:
+        floats: NDArray[np.floating[Any]] = np.asarray(array, dtype=np.float32 if kept else np.float64, order="C")
+    except (TypeError, ValueError, OverflowError):
+        raise DataError(f"{argument} holds text or objects where numbers belong. Convert or encode them first.") from None
+    return floats
+
+
+def _sparse_floats(matrix: Any, argument: str) -> Matrix:
+    if matrix.dtype.kind not in "biuf":
+        raise DataError(f"{argument} holds {matrix.dtype} values where real numbers belong.")
+    csr = sp.csr_array(matrix, dtype=np.float32 if matrix.dtype == np.float32 else np.float64)
+    if not csr.has_canonical_format:
+        csr = csr.copy()
+        csr.sum_duplicates()
+    return csr
+
+
+def _require_finite(matrix: Matrix, argument: str, names: tuple[str, ...] | None) -> None:
+    values = matrix.data if is_sparse(matrix) else matrix
+    with np.errstate(over="ignore", invalid="ignore"):
+        if np.isfinite(values.sum(dtype=np.float64)) or np.isfinite(values).all():
+            return
+    if is_sparse(matrix):
+        coordinates = matrix.tocoo()
+        spot = int(np.flatnonzero(~np.isfinite(coordinates.data))[0])
+        row, column, value = coordinates.row[spot], coordinates.col[spot], coordinates.data[spot]
+    else:
+        row, column = np.argwhere(~np.isfinite(matrix))[0]
+        value = matrix[row, column]
+    where = repr(names[column]) if names else column
+    raise DataError(f"{argument} must be finite, but row {row}, column {where} is {value}. Impute or drop it first.")
+
+
+def distinct_rows(X: Matrix) -> tuple[IndexArray, IndexArray]:
+    """Return the first of every set of equal rows, in their order, and for each row which of those it equals."""
+    if is_sparse(X):
+        plain = sp.csr_array(X)
+        plain.sum_duplicates()
+        plain.eliminate_zeros()
+        ends = zip(plain.indptr[:-1], plain.indptr[1:], strict=True)
+        keys = [plain.indices[a:b].tobytes() + b"|" + plain.data[a:b].tobytes() for a, b in ends]
+    else:
+        keys = [row.tobytes() for row in np.ascontiguousarray(X + 0.0)]  # which makes a minus zero a zero
+    number: dict[bytes, int] = {}
+    place = np.array([number.setdefault(key, len(number)) for key in keys], dtype=np.int64)
+    _, first = np.unique(place, return_index=True)
+    return first, place

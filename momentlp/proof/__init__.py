@@ -1,0 +1,1 @@
+"""What proves an answer: certificates, polishing to a vertex, proofs of infeasibility, exact arithmetic."""

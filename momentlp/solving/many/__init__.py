@@ -1,0 +1,1 @@
+"""Many problems in worker processes that share their data."""

@@ -1,0 +1,1 @@
+"""The declarative spec and its parts, and how a spec and data become a problem."""

@@ -1,0 +1,108 @@
+"""Feature maps and constraints of your own, from plain functions.
+
+Parameters of the function, after the data it is given, become fields: validated by their annotations, written to spec files.
+"""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Callable
+from typing import Any, ClassVar, Literal, get_type_hints
+
+import numpy as np
+from numpy.typing import NDArray
+from pydantic import create_model
+
+from momentlp.errors import SpecError
+from momentlp.features import FeatureMap, FittedMap
+from momentlp.kinds import Kind
+from momentlp.points.validation import Matrix, is_sparse
+from momentlp.problem.problem import Problem
+from momentlp.spec.constraints import Constraint, Data
+
+__all__ = ["constraint", "feature_map"]
+
+
+class _FunctionMap(FeatureMap):
+    function: ClassVar[Callable[..., Any]]
+
+    def learn(self, X: Matrix, inputs: tuple[str, ...]) -> tuple[tuple[str, ...], dict[str, NDArray[Any]]]:
+        """Name the features: by the columns if there are as many, by number otherwise."""
+        first = self.transform(X[:1], FittedMap(self, inputs, (), {}))
+        width = first.shape[1] if getattr(first, "ndim", 0) == 2 else 1
+        return tuple(f"{self.kind}({name})" for name in (inputs if width == len(inputs) else map(str, range(width)))), {}
+
+    def rows_to_learn(self) -> int:
+        """Return one: the width of its answer is all there is to learn."""
+        return 1
+
+    def transform(self, X: Matrix, fitted: FittedMap) -> Matrix:
+        """Call the function; a flat answer is one feature."""
+        features = type(self).function(X, **_values(self))
+        features = features if is_sparse(features) else np.asarray(features)
+        return features[:, None] if getattr(features, "ndim", 0) == 1 else features
+
+
+class _FunctionConstraint(Constraint):
+    function: ClassVar[Callable[..., Any]]
+
+    def apply(self, problem: Problem, data: Data) -> Problem:
+        """Call the function."""
+        narrowed: Problem = type(self).function(problem, data, **_values(self))
+        return narrowed
+
+
+def feature_map(kind: str) -> Callable[[Callable[..., Any]], Any]:
+    """Make a feature map of a function ``f(X, **parameters) -> features`` that works point by point.
+
+    Examples
+    --------
+    >>> import momentlp as mlp
+    >>> @mlp.feature_map("power")
+    ... def power(X, exponent: float = 3.0):
+    ...     return X**exponent
+    >>> spec = mlp.Spec(features=power(exponent=2.0), tolerance=mlp.Absolute(1.0))
+    >>> spec.compile([[1.0, 2.0], [3.0, 4.0]], labelled=[0]).names
+    ('power(x0)', 'power(x1)')
+    >>> mlp.Spec.from_json(spec.to_json()) == spec
+    True
+    """
+    return lambda function: _kind_from(function, kind, _FunctionMap, given=1)
+
+
+def constraint(kind: str) -> Callable[[Callable[..., Any]], Any]:
+    """Make a constraint of a function ``f(problem, data, **parameters) -> problem``; see :class:`~momentlp.Data`.
+
+    Examples
+    --------
+    >>> import numpy as np, momentlp as mlp
+    >>> @mlp.constraint("at-most")
+    ... def at_most(problem, data, size: float):
+    ...     return problem.with_rows(np.zeros((data.n_points, 1)), -np.inf, size, ["at most"], shift=1.0)
+    >>> spec = mlp.Spec(tolerance=mlp.Absolute(9.0), constraints=[at_most(size=1.5)])
+    >>> mlp.solve(spec.compile([[1.0], [2.0], [3.0]], labelled=[0])).objective
+    1.5
+    """
+    return lambda function: _kind_from(function, kind, _FunctionConstraint, given=2)
+
+
+def _kind_from(function: Callable[..., Any], kind: str, base: type[Kind], given: int) -> Any:
+    hints = get_type_hints(function)
+    parameters = list(inspect.signature(function).parameters.values())[given:]
+    fields: dict[str, Any] = {"kind": (Literal[kind], kind)}
+    for parameter in parameters:
+        if parameter.kind in (parameter.VAR_POSITIONAL, parameter.VAR_KEYWORD):
+            raise SpecError(f"{function.__name__} takes *{parameter.name}: give each parameter a name of its own.")
+        if hasattr(base, parameter.name):
+            raise SpecError(f"{function.__name__} has a parameter {parameter.name!r}, a name that is taken: choose another.")
+        default = ... if parameter.default is parameter.empty else parameter.default
+        fields[parameter.name] = (hints.get(parameter.name, Any), default)
+    model: Any = create_model(
+        function.__name__, __base__=base, __module__=function.__module__, __doc__=function.__doc__, **fields
+    )
+    model.function = staticmethod(function)
+    return model
+
+
+def _values(instance: Kind) -> dict[str, Any]:
+    return {name: getattr(instance, name) for name in type(instance).model_fields if name != "kind"}

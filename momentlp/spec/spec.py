@@ -1,0 +1,223 @@
+"""The declarative spec, and the step from a spec and data to a problem."""
+
+from __future__ import annotations
+
+import json
+from itertools import permutations
+from pathlib import Path
+from typing import Annotated, Any, Literal, Self
+
+import numpy as np
+from pydantic import BaseModel, BeforeValidator, Field, SerializeAsAny, model_validator
+from pydantic_core import PydanticSerializationError
+
+from momentlp.errors import CompileError, DataError, FileFormatError, SpecError
+from momentlp.features import FeatureMap, Linear
+from momentlp.formats.untrusted_text import LONGEST_TEXT, LONGEST_YAML, parse_json, parse_yaml, require_yaml
+from momentlp.kinds import Declared, Kind, short_repr
+from momentlp.points.chunked import Chunked, summarise
+from momentlp.points.sources import as_table
+from momentlp.points.validation import as_sample, as_vector, constant_vector, one_entry_if_constant
+from momentlp.problem.problem import Problem
+from momentlp.runtime.atomic_files import write_atomically
+from momentlp.spec.constraints import Constraint, Data
+from momentlp.spec.prepared import Prepared, fit_part, with_distinct_names
+from momentlp.spec.tolerances import Absolute, Tolerance
+
+__all__ = ["Spec"]
+
+SPEC_VERSION = 1
+
+
+class Spec(Declared):
+    """What is known about a class: which features have a fixed mean, how closely, and what else holds.
+
+    Parameters
+    ----------
+    features : FeatureMap
+        Default: the columns of X themselves.
+    tolerance : Tolerance
+        Default: none, ``Absolute(0.0)``: the exact problem of the theorem.
+    constraints : sequence of Constraint
+
+    Examples
+    --------
+    >>> spec = Spec(tolerance=Absolute(0.5))
+    >>> Spec.from_json(spec.to_json()) == spec
+    True
+    >>> spec.compile([[0.0], [1.0], [5.0]], labelled=[0, 1])
+    Problem(3 points, 1 moment: x0)
+    """
+
+    version: Literal[1] = 1
+    features: Annotated[SerializeAsAny[FeatureMap], BeforeValidator(FeatureMap.parse)] = Field(default_factory=Linear)
+    tolerance: Annotated[SerializeAsAny[Tolerance], BeforeValidator(Tolerance.parse)] = Field(
+        default_factory=lambda: Absolute(0.0)
+    )
+    constraints: tuple[Annotated[SerializeAsAny[Constraint], BeforeValidator(Constraint.parse)], ...] = ()
+
+    @model_validator(mode="after")
+    def _consistent(self) -> Self:
+        """Refuse constraints that contradict each other whatever the data."""
+        for one, other in permutations(range(len(self.constraints)), 2):
+            if why := self.constraints[one].contradicts(self.constraints[other]):
+                raise ValueError(f"constraints.{one} and constraints.{other} contradict each other: {why}.")
+        return self
+
+    def compile(
+        self, X: Any, *, labelled: Any = None, sample: Any = None, mean: Any = None, sample_weight: Any = None
+    ) -> Problem:
+        """Put the spec and the data together. Exactly one of ``labelled``, ``sample`` and ``mean`` says what the class is.
+
+        Parameters
+        ----------
+        X : array, frame or sparse matrix, shape (N, d)
+            The points among which the class is sought. A ``numpy.memmap``, a zarr array, a dask array or what
+            :func:`momentlp.open_points` returns is read in chunks and need not fit in memory.
+        labelled : indices or boolean mask into X
+            Points of X known to belong to the class.
+        sample : array, frame or sparse matrix, shape (l, d)
+            Known members of the class that are not part of X.
+        mean : array, shape (k,)
+            The mean of the class in feature space, where it is known.
+        sample_weight : array, shape (N,), optional
+            How many points each row of X stands for, in the objective and in the moments alike: they become the caps of the
+            memberships, so a row of weight 2 is two points. Labelled rows count by their weight in the mean.
+
+        Raises
+        ------
+        DataError
+            If an array cannot be used as it is.
+        CompileError
+            If the parts do not fit together.
+        """
+        given = {"labelled": labelled, "sample": sample, "mean": mean}
+        chosen = [name for name, value in given.items() if value is not None]
+        if len(chosen) != 1:
+            got = " and ".join(chosen) or "none of them"
+            raise CompileError(f"compile needs exactly one of labelled=, sample= and mean=, but got {got}.")
+        prepared = self.prepare(X, sample=sample, sample_weight=sample_weight)
+        return prepared.compile(labelled=labelled, mean=mean)
+
+    def prepare(self, X: Any, *, sample: Any = None, sample_weight: Any = None) -> Prepared:
+        """Fit the feature maps to the points, before it is said which are labelled.
+
+        For many labelled samples among the same points: ``prepare(X).compile(labelled=idx)`` is ``compile(X,
+        labelled=idx)``, and only the second step has to be done again. Parameters and errors are those of :meth:`compile`.
+        """
+        points, columns = as_table(X, "X")
+        n_points = points.shape[0]
+        ones = constant_vector(1.0, n_points) if isinstance(points, Chunked) else np.ones(n_points)
+        caps = ones if sample_weight is None else as_vector(sample_weight, n_points, "sample_weight")
+        (least,) = one_entry_if_constant(caps)
+        if (least < 0).any():
+            raise DataError(f"sample_weight must not be negative, but entry {int(np.argmax(least < 0))} is {least.min()}.")
+        others = None if sample is None else as_sample(sample, points, columns)
+        some = (least > 0).any() and not (least > 0).all()  # where no point has weight, maps learn from all as ever
+        present = np.flatnonzero(caps) if some and not isinstance(points, Chunked) else None
+        rows = points if present is None else points[present]
+        parts = with_distinct_names([fit_part(part, rows, columns, others) for part in self.features.parts()])
+        summarise(*(part.features for part in parts if isinstance(part.features, Chunked)))
+        weights = ones if isinstance(points, Chunked) else np.ones(n_points)
+        n_sample = 0 if others is None else others.shape[0]
+        data = Data(points, columns, present)
+        return Prepared(data, parts, self.tolerance, self.constraints, caps, weights, X, present, n_sample)
+
+    def to_json(self) -> str:
+        """Write the spec as JSON text."""
+        return json.dumps(self.to_fields(), indent=2)
+
+    def to_fields(self) -> dict[str, Any]:
+        """Return the spec as plain tables and lists, as JSON or YAML hold them."""
+        try:
+            return self.model_dump(mode="json")
+        except PydanticSerializationError as error:
+            raise SpecError(f"the spec cannot be written: {str(error).rpartition('ValueError: ')[2]}") from None
+
+    @classmethod
+    def from_json(cls, text: str) -> Self:
+        """Read a spec from JSON text. Only registered kinds are built; nothing that the text names is imported."""
+        _require_text(text, "from_json")
+        try:
+            fields = parse_json(text)
+        except FileFormatError as error:
+            hint = " To read a file, use Spec.load(path)." if text.strip().endswith(".json") else ""
+            raise SpecError(f"the spec is not valid JSON: {error}.{hint}") from None
+        return cls.from_fields(fields)
+
+    def to_yaml(self) -> str:
+        """Write the spec as YAML text. Needs PyYAML."""
+        return str(require_yaml().safe_dump(self.to_fields(), sort_keys=False))
+
+    @classmethod
+    def from_yaml(cls, text: str) -> Self:
+        """Read a spec from YAML text: plain values only, whatever its tags say. Needs PyYAML."""
+        _require_text(text, "from_yaml", LONGEST_YAML)
+        try:
+            fields = parse_yaml(text)
+        except FileFormatError as error:
+            raise SpecError(f"the spec is not valid YAML: {error}.") from None
+        return cls.from_fields(fields)
+
+    @classmethod
+    def from_fields(cls, fields: Any) -> Self:
+        """Build a spec from plain tables and lists, as JSON or YAML hold them."""
+        if not isinstance(fields, dict):
+            raise SpecError(f"a spec is a table of fields, but the text holds {type(fields).__name__}.")
+        if fields.get("version", SPEC_VERSION) != SPEC_VERSION:
+            raise SpecError(
+                f"the spec has version {short_repr(fields['version'])}, but this momentlp reads version {SPEC_VERSION}: "
+                "upgrade momentlp, or write the spec anew."
+            )
+        return cls(**{str(name): value for name, value in fields.items()})
+
+    def save(self, path: str | Path) -> None:
+        """Write the spec to a file: YAML if its name ends in ``.yaml`` or ``.yml``, JSON otherwise."""
+        text = self.to_yaml() if _is_yaml(path) else self.to_json() + "\n"
+        _require_text(text, "Spec.load", LONGEST_YAML if _is_yaml(path) else LONGEST_TEXT)
+        write_atomically(Path(path), lambda stream: stream.write(text.encode()))
+
+    @classmethod
+    def load(cls, path: str | Path) -> Self:
+        """Read a spec from a JSON or YAML file. Only registered kinds are built; nothing that it names is imported."""
+        try:
+            with Path(path).open("rb") as stream:
+                text = stream.read(LONGEST_TEXT + 1).decode()
+        except (OSError, ValueError) as error:
+            raise SpecError(f"cannot read the spec {str(path)!r}: {error}.") from None
+        try:
+            return cls.from_yaml(text) if _is_yaml(path) else cls.from_json(text)
+        except SpecError as error:
+            raise SpecError(f"{path}: {error}") from None
+
+    @staticmethod
+    def json_schema() -> dict[str, Any]:
+        """Return the JSON schema of specs, with every kind that is known now: what an editor needs to complete and check."""
+        from pydantic.json_schema import models_json_schema
+
+        families: list[type[Kind]] = [FeatureMap, Tolerance, Constraint]
+        kinds = {family: family.known() for family in families}
+        models: list[type[BaseModel]] = [Spec, *(kind for known in kinds.values() for kind in known.values())]
+        references, schema = models_json_schema([(model, "validation") for model in models], title="momentlp spec")
+        for family, known in kinds.items():
+            choices = []
+            for name, kind in known.items():
+                reference = references[kind, "validation"]
+                definition = schema["$defs"][reference["$ref"].rpartition("/")[2]]
+                definition["properties"]["kind"] = {"const": name}
+                definition["required"] = sorted({"kind", *definition.get("required", [])})
+                choices.append(reference)
+            schema["$defs"][family.__name__] = {"oneOf": choices}
+        return {**schema, "$schema": "https://json-schema.org/draft/2020-12/schema", **references[Spec, "validation"]}
+
+
+def _is_yaml(path: str | Path) -> bool:
+    return Path(path).suffix.lower() in (".yaml", ".yml")
+
+
+def _require_text(text: Any, reader: str, most: int = LONGEST_TEXT) -> None:
+    if not isinstance(text, str):
+        raise SpecError(f"{reader} takes text, not {type(text).__name__}: for a file use Spec.load(path).")
+    if len(text) > most:
+        hint = "Keep it in JSON." if most < LONGEST_TEXT else "Is this a spec at all?"
+        raise SpecError(f"{reader} takes at most {most >> 20} MiB of such text. {hint}")

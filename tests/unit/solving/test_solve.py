@@ -1,0 +1,397 @@
+"""solve: only what is proved is said, and every way to fail has its own error."""
+
+from __future__ import annotations
+
+import io
+import sys
+import time
+from itertools import pairwise
+from typing import Any, ClassVar
+
+import numpy as np
+import pytest
+import scipy.sparse as sp
+
+import momentlp as mlp
+from momentlp.proof.certificate import farkas_value
+from momentlp.testing import half_space
+
+PROBLEM, SIZE = half_space(120, 3, seed=0)
+
+
+class Fake(mlp.Backend):
+    """A backend that answers whatever it is told to."""
+
+    name: ClassVar[str] = "fake"
+    engine: ClassVar[str] = "none"
+    package: ClassVar[str] = "numpy"
+
+    def __init__(self, answer: Any) -> None:
+        super().__init__()
+        self.answer = answer
+
+    @classmethod
+    def version(cls) -> str:
+        return "0"
+
+    def run(self, problem: mlp.Problem, options: mlp.Options) -> mlp.Answer:
+        return self.answer(problem) if callable(self.answer) else self.answer
+
+
+def truth(problem: mlp.Problem) -> tuple[np.ndarray, np.ndarray]:
+    solution = mlp.solve(problem)
+    return solution.membership, solution.multipliers
+
+
+def lie(**changes: Any) -> Fake:
+    def answer(problem: mlp.Problem) -> mlp.Answer:
+        h, y = truth(problem)
+        fields = {"outcome": mlp.Outcome.OPTIMAL, "membership": h, "multipliers": y, "message": "trust me"} | changes
+        return mlp.Answer(**fields)
+
+    return Fake(answer)
+
+
+def test_the_truth_passes() -> None:
+    assert mlp.solve(PROBLEM, lie()).status is mlp.Status.OPTIMAL
+
+
+@pytest.mark.parametrize(
+    "changes",
+    [
+        {"membership": np.ones(120)},
+        {"membership": np.zeros(120)},
+        {"membership": np.full(120, np.nan)},
+        {"membership": np.random.default_rng(0).uniform(size=120)},
+        {"multipliers": np.zeros(3)},
+        {"multipliers": np.full(3, np.nan)},
+        {"multipliers": np.full(3, np.inf)},
+        {"multipliers": np.ones(3) * 50},
+        {"membership": None},
+        {"multipliers": None},
+    ],
+    ids=str,
+)
+def test_a_backend_that_lies_is_found_out(changes: dict[str, Any]) -> None:
+    solution = mlp.solve(PROBLEM, lie(**changes), repair=False)
+    assert solution.status is mlp.Status.FAILED
+    assert "trust me (but the certificate does not hold" in solution.message
+    assert solution.bound >= solution.objective
+    repaired = mlp.solve(PROBLEM, lie(**changes))
+    assert repaired.status is mlp.Status.OPTIMAL
+    assert repaired.repairs[-1] == "solved exactly"
+    assert repaired.engine == "exact arithmetic"
+    assert repaired.message == "trust me (which proved nothing: solved again in exact arithmetic)"
+    assert repaired.objective == pytest.approx(SIZE)
+
+
+@pytest.mark.parametrize("outcome", [mlp.Outcome.LIMIT, mlp.Outcome.INFEASIBLE, mlp.Outcome.FAILED])
+def test_a_proof_counts_more_than_the_word_of_the_solver(outcome: mlp.Outcome) -> None:
+    assert mlp.solve(PROBLEM, lie(outcome=outcome)).status is mlp.Status.OPTIMAL
+
+
+def test_infeasible_cannot_be_where_the_empty_set_is_feasible() -> None:
+    liar = lie(outcome=mlp.Outcome.INFEASIBLE, membership=None, multipliers=None)
+    solution = mlp.solve(PROBLEM, liar, repair=False)
+    assert solution.status is mlp.Status.FAILED
+    assert "the empty set is feasible" in solution.message
+
+
+def test_infeasible_is_not_believed_without_proof() -> None:
+    feasible = mlp.Problem.from_arrays([[1.0], [1.0]], 1.0, 2.0)
+    liar = Fake(mlp.Answer(mlp.Outcome.INFEASIBLE, None, None, "no"))
+    assert mlp.solve(feasible, liar, repair=False).status is mlp.Status.FAILED
+    repaired = mlp.solve(feasible, liar)
+    assert repaired.status is mlp.Status.OPTIMAL
+    assert repaired.objective == 2.0
+
+
+def test_a_failure_keeps_the_words_of_the_solver() -> None:
+    solution = mlp.solve(PROBLEM, Fake(mlp.Answer(mlp.Outcome.FAILED, None, None, "singular basis")), repair=False)
+    assert solution.status is mlp.Status.FAILED
+    assert solution.message == "singular basis"
+
+
+def test_a_rough_answer_is_polished_and_says_so() -> None:
+    def rough(problem: mlp.Problem) -> mlp.Answer:
+        h, y = truth(problem)
+        return mlp.Answer(mlp.Outcome.OPTIMAL, h, y * (1 + 1e-4), "nearly")
+
+    problem = mlp.Spec(tolerance=mlp.Absolute(1.0)).compile(np.random.default_rng(0).normal(size=(80, 2)), mean=[0.5, 0.5])
+    solution = mlp.solve(problem, Fake(rough))
+    assert solution.status is mlp.Status.OPTIMAL
+    assert solution.repairs == ("polished",)
+    assert solution.certificate.holds()
+
+
+def test_a_solver_that_stops_short_is_asked_again() -> None:
+    class Careless(Fake):
+        capabilities: ClassVar[frozenset[mlp.Capability]] = frozenset({mlp.Capability.FEASIBILITY_TOLERANCE})
+
+        def run(self, problem: mlp.Problem, options: mlp.Options) -> mlp.Answer:
+            h, y = truth(problem)
+            rough = h if options.feasibility_tolerance else np.minimum(h + 1e-6, 1.0)
+            return mlp.Answer(mlp.Outcome.OPTIMAL, rough, y, "fine")
+
+    solution = mlp.solve(PROBLEM, Careless(None))
+    assert solution.status is mlp.Status.OPTIMAL
+    assert solution.repairs == ("asked again",)
+    assert mlp.solve(PROBLEM, Careless(None), feasibility_tolerance=1e-9).repairs == ()
+
+
+def test_a_large_problem_is_not_solved_exactly() -> None:
+    """Where exact arithmetic would take minutes, what nobody proved stays FAILED."""
+    large = mlp.Problem.from_arrays(np.random.default_rng(0).normal(size=(60, 41)), -1.0, 1.0)
+    solution = mlp.solve(large, Fake(mlp.Answer(mlp.Outcome.FAILED, None, None, "singular basis")))
+    assert solution.status is mlp.Status.FAILED
+    assert solution.message == "singular basis"
+
+
+def test_exact_arithmetic_keeps_the_time_limit() -> None:
+    class Slow(Fake):
+        capabilities: ClassVar[frozenset[mlp.Capability]] = frozenset({mlp.Capability.TIME_LIMIT})
+
+    problem = mlp.Problem.from_arrays(np.random.default_rng(0).normal(size=(400, 30)), -1.0, 1.0)
+    broken = mlp.Answer(mlp.Outcome.FAILED, None, None, "singular basis")
+    started = time.perf_counter()
+    assert mlp.solve(problem, Slow(broken), time_limit=0.5).status is mlp.Status.FAILED
+    assert time.perf_counter() - started < 5
+
+
+@pytest.mark.parametrize(
+    "answer",
+    [
+        "not an answer",
+        mlp.Answer(mlp.Outcome.OPTIMAL, np.ones(5), np.zeros(3), "short"),
+        mlp.Answer(mlp.Outcome.OPTIMAL, np.ones(120), np.zeros((3, 1)), "folded"),
+    ],
+    ids=["another type", "a short membership", "folded multipliers"],
+)
+def test_a_broken_contract_is_the_backends_fault(answer: Any) -> None:
+    with pytest.raises(mlp.SolverError, match="backend 'fake' returned"):
+        mlp.solve(PROBLEM, Fake(answer))
+
+
+def test_a_backend_that_raises_is_the_backends_fault() -> None:
+    def fail(problem: mlp.Problem) -> mlp.Answer:
+        raise KeyError("basis")
+
+    with pytest.raises(mlp.SolverError, match=r"backend 'fake' failed with KeyError: 'basis'.*problem\.save") as caught:
+        mlp.solve(PROBLEM, Fake(fail))
+    assert isinstance(caught.value.__cause__, KeyError)
+
+
+def test_an_unknown_backend() -> None:
+    with pytest.raises(mlp.BackendNotFoundError, match=r"no backend 'higs'\. Did you mean 'highs'"):
+        mlp.solve(PROBLEM, "higs")
+    with pytest.raises(mlp.BackendNotFoundError, match="must be a name or an instance"):
+        mlp.solve(PROBLEM, Fake)  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize(("package", "hint"), [("swiglpk", r"momentlp\[glpk\]"), ("pyomo", r"momentlp\[pyomo\]")])
+def test_a_missing_solver_says_how_to_install_it(package: str, hint: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    name = {"swiglpk": "glpk", "pyomo": "pyomo"}[package]
+    for module in [module for module in sys.modules if module.split(".")[0] == package]:
+        monkeypatch.delitem(sys.modules, module)
+    monkeypatch.setattr(sys, "meta_path", [_Missing(package), *sys.meta_path])
+    with pytest.raises(mlp.BackendUnavailableError, match=f"needs {package}, which is not installed: .*{hint}"):
+        mlp.solve(PROBLEM, name)
+    info = next(info for info in mlp.backends() if info.name == name)
+    assert not info.available
+    assert "not installed" in info.reason
+    assert mlp.solve(PROBLEM, "auto").backend == "highs"
+
+
+class _Missing:
+    """An import hook for which a package does not exist."""
+
+    def __init__(self, package: str) -> None:
+        self.package = package
+
+    def find_spec(self, name: str, path: object = None, target: object = None) -> None:
+        if name.split(".", maxsplit=1)[0] == self.package:
+            raise ModuleNotFoundError(f"No module named {name!r}", name=self.package)
+
+
+def test_a_solver_that_is_there_but_does_not_load(monkeypatch: pytest.MonkeyPatch) -> None:
+    class Broken(Fake):
+        @classmethod
+        def version(cls) -> str:
+            raise ImportError("libsolver.so.1: undefined symbol")
+
+    with pytest.raises(mlp.BackendUnavailableError, match=r"does not load .*undefined symbol"):
+        mlp.solve(PROBLEM, Broken(None))
+
+
+@pytest.mark.parametrize(
+    "options",
+    [
+        {"time_limit": 0},
+        {"time_limit": -1.0},
+        {"time_limit": float("nan")},
+        {"time_limit": "10"},
+        {"iteration_limit": -1},
+        {"iteration_limit": 1.5},
+        {"threads": 0},
+        {"threads": True},
+        {"feasibility_tolerance": 0.0},
+        {"log": 3},
+        {"progress": "yes"},
+        {"options": ["presolve"]},
+        {"tol": 0.0},
+        {"tol": float("nan")},
+    ],
+    ids=str,
+)
+def test_options_that_make_no_sense(options: dict[str, Any]) -> None:
+    with pytest.raises(mlp.OptionError, match=f"{next(iter(options))} must be"):
+        mlp.solve(PROBLEM, **options)
+
+
+@pytest.mark.parametrize(
+    ("backend", "options"),
+    [
+        ("highs", {"presolve": "sometimes"}),
+        ("highs", {"threads": 1.5}),
+        ("highs", {"solver": "magic"}),
+        ("glpk", {"method": "magic"}),
+        ("glpk", {"meth": "sideways"}),
+        ("glpk", {"presolve": 1}),
+        ("glpk", {"tol_bnd": 2.0}),
+        ("glpk", {"method": "interior", "meth": "dual"}),
+        ("scipy", {"method": "simplex"}),
+        ("scipy", {"maxiter": "many"}),
+        ("scipy", {"ipm_optimality_tolerance": 1e-9}),
+        ("pyomo", {"solver": "no such solver"}),
+        ("pyomo", {"solver": 3}),
+        ("pyomo", {"presolve": "sometimes"}),
+    ],
+    ids=str,
+)
+def test_native_options_that_the_solver_refuses(backend: str, options: dict[str, Any]) -> None:
+    with pytest.raises(mlp.OptionError):
+        mlp.solve(PROBLEM, backend, options=options)
+
+
+@pytest.mark.parametrize(
+    ("backend", "options"),
+    [
+        ("highs", {"solver": "ipm"}),
+        ("highs", {"solver": "simplex", "presolve": "on", "simplex_scale_strategy": 2}),
+        ("highs", {"time_limit": 60}),
+        ("glpk", {"method": "interior"}),
+        ("glpk", {"method": "exact"}),
+        ("glpk", {"meth": "primal"}),
+        ("glpk", {"meth": "dual", "r_test": "har", "pricing": "std"}),
+        ("glpk", {"presolve": True}),
+        ("scipy", {"method": "highs-ds"}),
+        ("scipy", {"method": "highs-ipm", "presolve": True}),
+        ("pyomo", {"solver": "appsi_highs"}),
+        ("pyomo", {"presolve": "off"}),
+    ],
+    ids=str,
+)
+def test_every_method_finds_the_same_optimum(backend: str, options: dict[str, Any]) -> None:
+    solution = mlp.solve(PROBLEM, backend, options=options)
+    assert solution.status is mlp.Status.OPTIMAL, solution.message
+    assert solution.objective == pytest.approx(SIZE, rel=1e-6)
+
+
+def test_glpk_interior_has_no_limits_to_honour() -> None:
+    with pytest.raises(mlp.OptionError, match="method 'interior' has no time_limit"):
+        mlp.solve(PROBLEM, "glpk", time_limit=1.0, options={"method": "interior"})
+
+
+def test_options_of_an_instance_are_used_and_can_be_overridden() -> None:
+    from momentlp_glpk import Glpk
+
+    assert mlp.solve(PROBLEM, Glpk(meth="primal")).status is mlp.Status.OPTIMAL
+    with pytest.raises(mlp.OptionError, match="'method' must be"):
+        mlp.solve(PROBLEM, Glpk(method="magic"))
+    assert mlp.solve(PROBLEM, Glpk(method="magic"), options={"method": "simplex"}).status is mlp.Status.OPTIMAL
+
+
+def test_a_log_may_be_a_stream() -> None:
+    stream = io.StringIO()
+    mlp.solve(PROBLEM, log=stream)
+    assert "HiGHS" in stream.getvalue()
+
+
+def test_an_error_in_a_callback_reaches_the_caller() -> None:
+    def fail(text: str) -> None:
+        raise ZeroDivisionError
+
+    for backend in ("highs", "glpk"):
+        with pytest.raises(ZeroDivisionError):
+            mlp.solve(half_space(400, 12, seed=4)[0], backend, log=fail)
+        assert mlp.solve(PROBLEM, backend).status is mlp.Status.OPTIMAL
+
+
+@pytest.mark.parametrize("backend", ["highs", "glpk"])
+def test_progress_is_reported(backend: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    import momentlp_glpk
+    import momentlp_highs.running
+
+    monkeypatch.setattr(momentlp_highs.running, "SECONDS_BETWEEN_REPORTS", 0.0)
+    monkeypatch.setattr(momentlp_glpk, "ENTRIES_PER_SLICE", 0)
+    reports: list[mlp.Progress] = []
+    solution = mlp.solve(half_space(600, 20, seed=2)[0], backend, progress=reports.append)
+    assert solution.status is mlp.Status.OPTIMAL
+    assert reports
+    assert all(later.iterations >= sooner.iterations for sooner, later in pairwise(reports))
+
+
+def test_slices_do_not_change_what_glpk_finds(monkeypatch: pytest.MonkeyPatch) -> None:
+    import momentlp_glpk
+
+    problem, size = half_space(600, 20, seed=2)
+    monkeypatch.setattr(momentlp_glpk, "ENTRIES_PER_SLICE", 0)
+    solution = mlp.solve(problem, "glpk")
+    assert solution.objective == pytest.approx(size)
+
+
+def test_empty_by_a_sliver_of_tolerance(backend: str) -> None:
+    X = np.random.default_rng(0).normal(size=(200, 4)) + 5
+    problem = mlp.Spec(tolerance=mlp.Absolute(1e-3)).compile(X, mean=np.zeros(4))
+    solution = mlp.solve(problem, backend)
+    assert solution.status is mlp.Status.EMPTY
+    assert 0 < solution.objective < 1
+    assert solution.certificate.holds()
+    assert (X @ solution.direction > 0).all()
+
+
+def test_one_whole_point_is_not_empty(backend: str) -> None:
+    X = np.vstack([np.zeros(2), np.random.default_rng(0).uniform(1, 2, size=(50, 2))])
+    solution = mlp.solve(mlp.Spec().compile(X, labelled=[0]), backend)
+    assert solution.status is mlp.Status.OPTIMAL
+    assert solution.objective == pytest.approx(1.0)
+
+
+def test_infeasible_sparse_problems_are_proved_too(backend: str) -> None:
+    X = sp.random_array((60, 8), density=0.3, rng=np.random.default_rng(0), format="csr")
+    problem = (
+        mlp.Spec(tolerance=mlp.Absolute(0.01))
+        .compile(X, mean=np.full(8, 0.9))
+        .with_block(mlp.Problem.from_arrays(np.ones((60, 1)), 30.0, np.inf, names=["size"]).blocks[0])
+    )
+    solution = mlp.solve(problem, backend)
+    assert solution.status is mlp.Status.INFEASIBLE, solution.message
+    assert farkas_value(problem, solution.multipliers) < 0
+
+
+def test_contradicting_bounds_are_infeasible_at_every_scale(backend: str) -> None:
+    for scale in (1e-9, 1.0, 1e9):
+        problem = mlp.Problem.from_arrays(np.full((4, 1), scale), 5 * scale, np.inf)
+        assert mlp.solve(problem, backend).status is mlp.Status.INFEASIBLE
+
+
+def test_a_summary_is_plain() -> None:
+    summary = mlp.solve(PROBLEM).summary()
+    assert summary["status"] == "optimal"
+    assert summary["objective"] == pytest.approx(SIZE)
+    assert all(isinstance(value, (str, int, float, bool)) for value in summary.values())
+
+
+def test_repair_is_true_or_false() -> None:
+    with pytest.raises(mlp.OptionError, match="repair must be True or False"):
+        mlp.solve(PROBLEM, repair="no")
