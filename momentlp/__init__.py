@@ -33,7 +33,8 @@ from momentlp.errors import (
 from momentlp.features import Concat, FeatureMap, FittedMap, Kernel, Linear, Quadratic, Spectral, Transformer
 from momentlp.points.chunked import Chunked
 from momentlp.points.sources import open_points
-from momentlp.problem.moment_block import MomentBlock, MomentMatrix
+from momentlp.problem.moment_block import MomentBlock
+from momentlp.problem.moment_matrix import MomentMatrix
 from momentlp.problem.problem import Problem
 from momentlp.proof.certificate import Certificate
 from momentlp.proof.exact.proof import ExactProof

@@ -15,7 +15,7 @@ import numpy as np
 
 from momentlp.backend.interface import Answer, Backend, Capability, Options, Outcome
 from momentlp.errors import OptionError, SolverError
-from momentlp.points.validation import FloatArray
+from momentlp.points.arrays import FloatArray
 from momentlp.problem.linear_program import LinearProgram
 from momentlp.problem.problem import Problem
 from momentlp.runtime.interruptible import import_interruptible

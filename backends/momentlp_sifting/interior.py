@@ -25,7 +25,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.linalg import LinAlgError, cho_factor, cho_solve
 
-from momentlp.points.validation import FloatArray, IndexArray
+from momentlp.points.arrays import FloatArray, IndexArray
 
 __all__ = ["Barrier", "Iterate", "follow"]
 

@@ -13,8 +13,8 @@ from functools import partial
 import numpy as np
 from numpy.typing import NDArray
 
-from momentlp.points.validation import FloatArray, IndexArray, one_entry_if_constant
-from momentlp.problem.moment_block import MomentMatrix
+from momentlp.points.arrays import FloatArray, IndexArray, one_entry_if_constant
+from momentlp.problem.moment_matrix import MomentMatrix
 from momentlp.problem.problem import Problem
 from momentlp_sifting.restricted import on_plane
 

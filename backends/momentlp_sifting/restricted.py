@@ -23,7 +23,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from momentlp.backend.interface import Answer, Outcome
-from momentlp.points.validation import FloatArray
+from momentlp.points.arrays import FloatArray
 from momentlp.problem.problem import Problem
 from momentlp_sifting.interior import Barrier, follow
 

@@ -15,7 +15,7 @@ from typing import Any
 import numpy as np
 
 from momentlp.backend.interface import Answer, Backend, Capability, Options, Outcome, Progress
-from momentlp.points.validation import FloatArray, IndexArray, is_constant_vector
+from momentlp.points.arrays import FloatArray, IndexArray, is_constant_vector
 from momentlp.problem.problem import Problem
 from momentlp.runtime.blas_threads import n_cores
 from momentlp_sifting.interior import Barrier

@@ -21,7 +21,7 @@ from typing import Any, ClassVar
 import numpy as np
 
 from momentlp.errors import OptionError
-from momentlp.points.validation import FloatArray
+from momentlp.points.arrays import FloatArray
 from momentlp.problem.problem import Problem
 
 __all__ = ["Answer", "Backend", "Capability", "Options", "Outcome", "Progress", "check_number"]

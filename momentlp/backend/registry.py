@@ -9,6 +9,7 @@ from typing import Any
 
 from momentlp.backend.interface import Backend
 from momentlp.errors import BackendNotFoundError, BackendUnavailableError, SolverError
+from momentlp.runtime.html_table import html_table
 from momentlp.runtime.text_table import align_columns
 
 __all__ = [
@@ -53,10 +54,8 @@ class BackendList(list[BackendInfo]):
         return align_columns(self.table())
 
     def _repr_html_(self) -> str:
-        from momentlp.solution.html import table
-
         heading, *body = self.table()
-        return table("Backends", body, heading)
+        return html_table("Backends", body, heading)
 
 
 def backends() -> BackendList:

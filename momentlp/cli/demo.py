@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from momentlp.errors import ExtraMissingError, OptionError, SolverError
 from momentlp.features import Spectral
 from momentlp.plots import GREY, RED
-from momentlp.points.validation import FloatArray, IndexArray
+from momentlp.points.arrays import FloatArray, IndexArray
 from momentlp.runtime.atomic_files import write_atomically
 from momentlp.solution.solution import Solution
 from momentlp.solving.comparison import Comparison, compare

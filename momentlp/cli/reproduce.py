@@ -22,9 +22,10 @@ from momentlp.cli.render import err, out, print_json
 from momentlp.errors import DataError, ExtraMissingError, SolverError
 from momentlp.experiments.catalogue import EXPERIMENTS, experiment
 from momentlp.experiments.engine.digit_images import load_digits_from
-from momentlp.experiments.engine.report import Claim, Report, markdown
+from momentlp.experiments.engine.report import Claim, Report
 from momentlp.experiments.engine.runner import Experiment, Settings, run
 from momentlp.runtime.atomic_files import write_atomically
+from momentlp.runtime.markdown_table import markdown_table
 
 __all__ = ["app"]
 
@@ -131,7 +132,7 @@ def _write_summary(settings: Settings, reports: Mapping[Experiment, Report], fol
     parts = [
         "# The paper, reproduced",
         f"Splits: {settings.splits}, seed: {settings.seed}, epsilon: {settings.eps:g}.{stand_in}",
-        markdown(claims),
+        markdown_table(claims),
         *(report.text(one.title, one.name).rstrip() for one, report in reports.items()),
     ]
     text = "\n\n".join(parts) + "\n"

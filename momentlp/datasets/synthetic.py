@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from momentlp.features import Kernel, Linear, Quadratic
-from momentlp.points.validation import FloatArray, IndexArray
+from momentlp.points.arrays import FloatArray, IndexArray
 from momentlp.spec.spec import Spec
 from momentlp.spec.tolerances import Absolute, StandardError
 

@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from momentlp.errors import DataError
-from momentlp.points.validation import FloatArray
+from momentlp.points.arrays import FloatArray
 
 __all__ = ["class_split", "load_usps", "usps_split"]
 

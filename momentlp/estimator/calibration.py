@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from momentlp.points.validation import FloatArray, IndexArray
+from momentlp.points.arrays import FloatArray, IndexArray
 
 __all__ = ["Calibration", "counts_without", "held_out_scores", "split_folds"]
 

@@ -26,7 +26,8 @@ from momentlp.estimator.resampling import refit_samples
 from momentlp.estimator.rule import Rule
 from momentlp.estimator.search import Search, SearchResult
 from momentlp.features import FeatureMap, Spectral
-from momentlp.points.validation import FloatArray, Matrix, distinct_rows
+from momentlp.points.arrays import FloatArray, Matrix
+from momentlp.points.distinct_rows import distinct_rows
 from momentlp.solution.solution import Solution
 from momentlp.spec.constraints import Known
 from momentlp.spec.spec import Spec

@@ -26,7 +26,7 @@ from momentlp.estimator.labels import Labels
 from momentlp.estimator.prior import share_found
 from momentlp.estimator.search import Search
 from momentlp.features import FeatureMap
-from momentlp.points.validation import FloatArray, IndexArray
+from momentlp.points.arrays import FloatArray, IndexArray
 from momentlp.runtime.progress_bar import show_progress as shown
 from momentlp.spec.tolerances import StandardError, Tolerance
 

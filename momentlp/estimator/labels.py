@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from momentlp.errors import DataError
-from momentlp.points.validation import FloatArray, IndexArray
+from momentlp.points.arrays import FloatArray, IndexArray
 
 __all__ = ["Labels"]
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -21,6 +22,7 @@ from momentlp.problem.problem_file import pack_problem, unpack_problem
 from momentlp.proof.certificate import Certificate
 from momentlp.solution.separator import Separator
 from momentlp.solution.solution import Solution
+from momentlp.solving.solve_problem import solve
 from momentlp.spec.constraints import Constraint
 from momentlp.spec.tolerances import Tolerance
 from momentlp.status import Status
@@ -136,6 +138,7 @@ def _built(kind: Any, header: Mapping[str, Any], arrays: Arrays) -> Any:
         **{name: saved[name] for name in TOLD},
         seconds=seconds,
         repairs=tuple(saved["repairs"]),
+        resolve=partial(solve, backend=str(saved["backend"])),
     )
     if solution.status is Status.OPTIMAL and not solution.certificate.holds(max(float(model.tol), 1e-7)):
         raise FileFormatError("its certificate does not hold")

@@ -21,7 +21,7 @@ from typing import Any
 import numpy as np
 import scipy.sparse as sp
 
-from momentlp.points.validation import FloatArray, Matrix, is_sparse
+from momentlp.points.arrays import FloatArray, Matrix, is_sparse
 from momentlp.problem.moment_block import MomentBlock
 from momentlp.problem.problem import Problem
 from momentlp.proof.certificate import BOUND_TOLERANCE, Certificate
@@ -54,7 +54,7 @@ def nearest_to_mean(solution: Solution, run: Callable[[Problem], Solution], tol:
     if tightened.status is not Status.OPTIMAL:
         return solution
     factor = max(0.0, 1.0 - float(tightened.membership[-1]))
-    tight = replace(problem, blocks=tuple(block.with_tolerance(factor, relative=True) for block in problem.blocks))
+    tight = problem.with_tolerance(factor, relative=True)
     multipliers = _read(problem, tight, tightened.multipliers, factor)
     if multipliers is None:
         return solution

@@ -17,7 +17,9 @@ from momentlp.errors import DataError, OptionError
 from momentlp.estimator.classifier import MomentClassifier
 from momentlp.estimator.model_files import load_detector, save_model
 from momentlp.features import FeatureMap
-from momentlp.points.validation import FloatArray, IndexArray, Matrix, as_indices, distinct_rows
+from momentlp.points.arrays import FloatArray, IndexArray, Matrix
+from momentlp.points.distinct_rows import distinct_rows
+from momentlp.points.validation import as_indices
 from momentlp.spec.constraints import Known
 from momentlp.spec.tolerances import Tolerance
 

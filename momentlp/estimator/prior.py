@@ -12,7 +12,8 @@ from scipy.special import ndtri
 from momentlp.errors import OptionError
 from momentlp.estimator.resampling import refit_samples
 from momentlp.estimator.search import Search, SearchResult
-from momentlp.points.validation import FloatArray
+from momentlp.points.arrays import FloatArray
+from momentlp.runtime.html_table import html_table
 from momentlp.runtime.progress_bar import show_progress as shown
 
 __all__ = ["PriorInterval", "bootstrap_counts", "interval", "share_found"]
@@ -46,9 +47,12 @@ class PriorInterval:
         return f"PriorInterval({self.estimate:.4f}, {self.level:.0%} from {self.low:.4f} to {self.high:.4f})"
 
     def _repr_html_(self) -> str:
-        from momentlp.solution.html import interval_html
-
-        return interval_html(self)
+        rows = [
+            ("estimate", f"{self.estimate:.4f}"),
+            (f"{self.level:.0%} interval", f"{self.low:.4f} to {self.high:.4f}"),
+            ("bootstrap samples", f"{self.resampled.size:,}"),
+        ]
+        return html_table("Share of the class among the unlabelled points", rows)
 
 
 def share_found(membership: FloatArray, unlabelled: FloatArray) -> float:

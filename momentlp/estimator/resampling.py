@@ -8,7 +8,7 @@ from typing import TypeVar
 
 from momentlp.errors import SolverError
 from momentlp.estimator.search import Search, SearchResult
-from momentlp.points.validation import FloatArray
+from momentlp.points.arrays import FloatArray
 from momentlp.solution.solution import Solution
 
 __all__ = ["refit_samples"]

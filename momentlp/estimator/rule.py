@@ -8,7 +8,7 @@ import numpy as np
 
 from momentlp.estimator.calibration import Calibration
 from momentlp.features import FittedMap
-from momentlp.points.validation import FloatArray, Matrix
+from momentlp.points.arrays import FloatArray, Matrix
 from momentlp.solution.separator import Separator
 
 __all__ = ["Rule"]

@@ -9,13 +9,12 @@ from typing import Any
 
 import numpy as np
 
-from momentlp.backend.auto import choose_backend
+from momentlp.backend.auto import resolve_backend
 from momentlp.backend.interface import Backend, Capability
-from momentlp.backend.registry import AUTO, get_backend
 from momentlp.errors import OptionError, SolverError
 from momentlp.estimator.nearest import nearest_to_mean
 from momentlp.features import FittedMap, Spectral
-from momentlp.points.validation import FloatArray, IndexArray, Matrix
+from momentlp.points.arrays import FloatArray, IndexArray, Matrix
 from momentlp.problem.problem import Problem
 from momentlp.solution.solution import Solution
 from momentlp.solving.solve_problem import solve
@@ -125,8 +124,7 @@ class Search:
             problem = replace(problem, caps=caps)
         if self.factor == 1.0:
             return problem
-        blocks = tuple(block.with_tolerance(self.factor, relative=True) for block in problem.blocks)
-        return replace(problem, blocks=blocks)
+        return problem.with_tolerance(self.factor, relative=True)
 
     def run(self, counts: FloatArray | None = None, start: Solution | None = None) -> SearchResult:
         """Search, from the answer to a problem nearby if there is one."""
@@ -162,8 +160,7 @@ class Search:
         return SearchResult(solution, np.clip(share, 0.0, 1.0), smoother)
 
     def _solve(self, problem: Problem, start: Solution | None = None) -> Solution:
-        automatic = isinstance(self.backend, str) and self.backend == AUTO
-        solver = get_backend(choose_backend(problem, self.options.get("options")) if automatic else self.backend)
+        solver = resolve_backend(self.backend, problem, self.options.get("options"))
         warm = start if Capability.START in solver.capabilities else None
         return solve(problem, solver, start=warm, **self.options)
 

@@ -16,9 +16,12 @@ import scipy.sparse as sp
 from numpy.typing import NDArray
 
 from momentlp.errors import CompileError, DataError
+from momentlp.features.chunked_features import ChunkedFeatures
 from momentlp.kinds import Kind
-from momentlp.points.chunked import Chunked, ChunkedFeatures, evenly_spaced_rows, summarise
-from momentlp.points.validation import FloatArray, IndexArray, Matrix, as_points, check_columns, is_sparse
+from momentlp.points.arrays import FloatArray, IndexArray, Matrix, is_sparse
+from momentlp.points.chunked import Chunked, evenly_spaced_rows
+from momentlp.points.statistics import summarise
+from momentlp.points.validation import as_points, check_columns
 
 __all__ = ["FeatureMap", "FittedMap", "pack_matrix", "unpack_matrix"]
 

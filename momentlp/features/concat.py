@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 from pydantic import BeforeValidator, Field, SerializeAsAny
 
 from momentlp.features.base import FeatureMap, FittedMap
-from momentlp.points.validation import Matrix, is_sparse
+from momentlp.points.arrays import Matrix, is_sparse
 
 __all__ = ["Concat"]
 

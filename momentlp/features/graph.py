@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 import scipy.sparse as sp
 
-from momentlp.points.validation import FloatArray, Matrix
+from momentlp.points.arrays import FloatArray, Matrix
 
 __all__ = ["Graph"]
 

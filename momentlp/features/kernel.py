@@ -11,7 +11,7 @@ from pydantic import Field
 
 from momentlp.errors import CompileError
 from momentlp.features.base import FeatureMap, FittedMap, pack_matrix, unpack_matrix
-from momentlp.points.validation import Matrix
+from momentlp.points.arrays import Matrix
 
 __all__ = ["Kernel", "median_gamma"]
 

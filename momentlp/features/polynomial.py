@@ -6,16 +6,16 @@ from collections.abc import Mapping
 from itertools import combinations_with_replacement
 from typing import TYPE_CHECKING, Any, Literal
 
-import numpy as np
 import scipy.sparse as sp
 from numpy.typing import NDArray
 
 from momentlp.errors import CompileError
 from momentlp.features.base import FeatureMap, FittedMap
+from momentlp.points.arrays import Matrix, is_sparse
 from momentlp.points.chunked import Chunked
-from momentlp.points.validation import FloatArray, Matrix, is_sparse
+from momentlp.points.statistics import column_spread
 
-__all__ = ["Linear", "Quadratic", "column_spread"]
+__all__ = ["Linear", "Quadratic"]
 
 TIMES = "\N{MULTIPLICATION SIGN}"
 MOST_MOMENTS = 50_000  # of a quadratic map: 300 columns or so; 3000 would make 4.5 million, which no memory holds
@@ -138,33 +138,3 @@ class Quadratic(FeatureMap):
     def _expand(self, X: Matrix) -> Matrix:
         features = self._products(X[:1]).transform(X)
         return sp.csr_array(features) if is_sparse(features) else features
-
-
-def column_spread(X: Matrix, constant: float = 1.0, weights: FloatArray | None = None) -> FloatArray:
-    """Return the standard deviation of each column over the points; ``constant`` for a column that does not vary.
-
-    Rows count by their weight, where they have one (not those that are read in chunks).
-    """
-    if isinstance(X, Chunked):
-        seen = X.summary
-        spread = np.sqrt(seen.square / seen.count)
-        size = np.maximum(np.abs(seen.low), np.abs(seen.high))
-        return np.where(spread > 1e-12 * size, spread, constant)
-    if weights is None or not weights.any():
-        weights = np.ones(X.shape[0])
-    elif not weights.all():
-        X, weights = X[weights > 0], weights[weights > 0]
-    total = weights.sum()
-    if is_sparse(X):
-        by_row = sp.csr_array(X, dtype=np.float64)
-        column, times = by_row.indices, np.repeat(weights, np.diff(by_row.indptr))
-        mean = np.bincount(column, times * by_row.data, minlength=X.shape[1]) / total
-        square = np.bincount(column, times * (by_row.data - mean[column]) ** 2, minlength=X.shape[1])
-        empty = np.maximum(total - np.bincount(column, times, minlength=X.shape[1]), 0.0)
-        square += np.where(np.bincount(column, minlength=X.shape[1]) < X.shape[0], empty, 0.0) * mean**2
-        size = np.ravel(abs(by_row).max(axis=0).toarray())
-    else:
-        square = weights @ (X - weights @ X / total) ** 2
-        size = np.abs(X).max(axis=0)
-    spread = np.sqrt(square / total)
-    return np.where(spread > 1e-12 * size, spread, constant)

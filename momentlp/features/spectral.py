@@ -14,7 +14,8 @@ from pydantic import Field
 from momentlp.errors import CompileError
 from momentlp.features.base import FeatureMap, FittedMap, pack_matrix, unpack_matrix
 from momentlp.features.graph import Graph
-from momentlp.points.validation import FloatArray, IndexArray, Matrix, distinct_rows, is_sparse
+from momentlp.points.arrays import FloatArray, IndexArray, Matrix, is_sparse
+from momentlp.points.distinct_rows import distinct_rows
 
 __all__ = ["Spectral"]
 

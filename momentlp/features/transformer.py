@@ -11,7 +11,7 @@ from pydantic import BeforeValidator, PlainSerializer
 
 from momentlp.errors import CompileError
 from momentlp.features.base import FeatureMap, FittedMap
-from momentlp.points.validation import Matrix
+from momentlp.points.arrays import Matrix
 
 __all__ = ["Transformer"]
 

@@ -18,8 +18,9 @@ from numpy.typing import NDArray
 
 from momentlp.errors import FileFormatError, MomentLPError
 from momentlp.formats.npz import array_bytes, array_layout, npz_members, read_npy
+from momentlp.formats.read_errors import READ_ERRORS, short_reason
 from momentlp.formats.untrusted_text import parse_json
-from momentlp.runtime.atomic_files import READ_ERRORS, short_reason, write_atomically
+from momentlp.runtime.atomic_files import write_atomically
 
 __all__ = ["Arrays", "read_container", "write_container"]
 

@@ -15,8 +15,8 @@ from numpy.typing import NDArray
 
 from momentlp.errors import DataError, ExtraMissingError, FileFormatError
 from momentlp.formats.npz import npz_members, read_npy
-from momentlp.points.validation import check_sparse_indices
-from momentlp.runtime.atomic_files import READ_ERRORS, short_reason
+from momentlp.formats.read_errors import READ_ERRORS, short_reason
+from momentlp.formats.sparse_indices import check_sparse_indices
 
 __all__ = ["Table", "read_numbers", "read_points"]
 

@@ -8,7 +8,7 @@ from collections.abc import Iterable
 from typing import Any
 
 from momentlp.errors import ExtraMissingError, FileFormatError
-from momentlp.runtime.atomic_files import short_reason
+from momentlp.formats.read_errors import short_reason
 
 __all__ = ["LONGEST_TEXT", "LONGEST_YAML", "parse_json", "parse_yaml", "require_yaml"]
 

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from momentlp.errors import ExtraMissingError
-from momentlp.points.validation import FloatArray
+from momentlp.points.arrays import FloatArray
 
 __all__ = ["BLUE", "GREY", "PALE", "RED", "bare", "is_own", "legend_above", "new_axes", "tolerance_axis"]
 

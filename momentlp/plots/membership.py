@@ -8,7 +8,7 @@ import numpy as np
 
 from momentlp.plots.axes import bare, is_own, legend_above, new_axes
 from momentlp.plots.subject import Subject
-from momentlp.points.validation import FloatArray, Matrix, is_sparse
+from momentlp.points.arrays import FloatArray, Matrix, is_sparse
 
 __all__ = ["membership_plot"]
 

@@ -8,7 +8,7 @@ import numpy as np
 
 from momentlp.errors import DataError
 from momentlp.plots.axes import BLUE, RED, bare, legend_above, new_axes, tolerance_axis
-from momentlp.points.validation import FloatArray
+from momentlp.points.arrays import FloatArray
 from momentlp.solution.solution import Solution
 from momentlp.solving.tolerance_path import Path
 from momentlp.status import Status

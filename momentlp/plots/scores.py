@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 
 from momentlp.plots.axes import bare, is_own, legend_above, new_axes
 from momentlp.plots.subject import Subject, classifier_of, is_detector
-from momentlp.points.validation import FloatArray
+from momentlp.points.arrays import FloatArray
 
 __all__ = ["score_plot"]
 

@@ -11,7 +11,7 @@ from momentlp.errors import DataError
 from momentlp.features import FeatureMap
 from momentlp.plots.axes import BLUE, GREY, RED, bare, legend_above, new_axes, tolerance_axis
 from momentlp.plots.subject import classifier_of
-from momentlp.points.validation import FloatArray, IndexArray
+from momentlp.points.arrays import FloatArray, IndexArray
 from momentlp.spec.tolerances import StandardError
 
 __all__ = ["selection_plot"]

@@ -12,7 +12,8 @@ from numpy.typing import NDArray
 
 from momentlp.errors import DataError
 from momentlp.plots.axes import BLUE, GREY, RED
-from momentlp.points.validation import FloatArray, Matrix, as_points, check_columns
+from momentlp.points.arrays import FloatArray, Matrix
+from momentlp.points.validation import as_points, check_columns
 from momentlp.solution.solution import Solution
 
 if TYPE_CHECKING:

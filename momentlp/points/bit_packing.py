@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from momentlp.points.validation import FloatArray, constant_vector, is_constant_vector
+from momentlp.points.arrays import FloatArray, constant_vector, is_constant_vector
 
 __all__ = ["BitPacked", "SlicedVector", "unpack_vector"]
 

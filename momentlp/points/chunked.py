@@ -11,36 +11,31 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass, replace
 from functools import cached_property, partial
 from typing import TYPE_CHECKING, Any, Protocol, TypeAlias, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
 
-from momentlp.errors import CompileError, DataError
-from momentlp.points.validation import FloatArray, IndexArray, as_floats, is_sparse
+from momentlp.errors import CompileError
+from momentlp.points.arrays import FloatArray, IndexArray
 
 if TYPE_CHECKING:
-    from momentlp.features import FittedMap
+    from momentlp.points.statistics import ColumnStatistics
 
 __all__ = [
     "CHUNK_BYTES",
     "ChunkArguments",
     "Chunked",
-    "ChunkedFeatures",
-    "ColumnStatistics",
+    "RowMap",
     "evenly_spaced_rows",
     "load_in_memory",
-    "map_chunk",
     "rows_per_step",
     "split_rows",
-    "summarise",
 ]
 
 CHUNK_BYTES = 32 << 20  # of points, as they are stored: what is read at a time unless the user says otherwise
 MAPPED_BYTES = 16 << 20  # of features that are computed at a time; what computes them may take several times that
-CACHE_BYTES = 1 << 20  # of floats that are looked at together
 MOST_LOADED = 1 << 28  # entries; as float64 they take 2 GiB
 
 Floats: TypeAlias = NDArray[np.floating[Any]]
@@ -51,6 +46,21 @@ class ChunkArguments(Protocol):
     """What goes out with the chunks: anything with one entry per chunk."""
 
     def __getitem__(self, place: int, /) -> Any: ...
+
+
+class RowMap(Protocol):
+    """A map from a chunk of points to a chunk of features, row by row. A cluster has to send it."""
+
+    @property
+    def n_columns(self) -> int:
+        """The number of features."""
+
+    @property
+    def description(self) -> str:
+        """What the features are called in an error message."""
+
+    def __call__(self, chunk: Floats, /) -> Floats:
+        """Return the features of a chunk of points."""
 
 
 class Chunked(ABC):
@@ -73,6 +83,9 @@ class Chunked(ABC):
     ndim = 2
     remote = False
     """Whether ``work`` runs in another process, so that what goes with it had better be small."""
+
+    row_map: RowMap | None = None
+    """Computes the rows from those of :attr:`source`; None if they are the same."""
 
     def __init__(
         self, shape: tuple[int, int], dtype: Any, spans: Sequence[slice], names: tuple[str, ...] | None = None
@@ -156,6 +169,8 @@ class Chunked(ABC):
     @property
     def summary(self) -> ColumnStatistics:
         """Range, mean and spread of every column; one pass over the points, the first time."""
+        from momentlp.points.statistics import summarise
+
         if self._summary is None:
             summarise(self)
         assert self._summary is not None  # noqa: S101  what summarise sets
@@ -163,160 +178,6 @@ class Chunked(ABC):
 
     def __repr__(self) -> str:
         return f"{type(self).__name__}({self.shape[0]} x {self.shape[1]} {self.dtype}, {len(self.spans)} chunks)"
-
-
-class ChunkedFeatures(Chunked):
-    """Features of the points of another table, computed chunk by chunk whenever they are needed and never kept.
-
-    Parameters
-    ----------
-    points : Chunked
-    fitted : FittedMap
-        Of a map that works point by point.
-    """
-
-    def __init__(self, points: Chunked, fitted: FittedMap) -> None:
-        self.points = points
-        self.fitted = fitted
-        width = len(fitted.names)
-        super().__init__((points.shape[0], width), map_chunk(fitted, points.first).dtype, points.spans, fitted.names)
-
-    @property
-    def source(self) -> Chunked:
-        """The table that is read."""
-        return self.points.source
-
-    @property
-    def remote(self) -> bool:  # type: ignore[override]  # read-only here, as the points decide
-        """Whether the points are on a cluster."""
-        return self.points.remote
-
-    def read(self, span: slice) -> Floats:
-        """Compute the features of one chunk."""
-        return map_chunk(self.fitted, self.points.read(span))
-
-    def __getitem__(self, rows: slice | IndexArray) -> Floats:
-        """Return the features of some points."""
-        return map_chunk(self.fitted, self.points[rows])
-
-    def chosen(self, places: Sequence[int], work: Callable[..., Result], *pieces: ChunkArguments) -> Iterator[Result]:
-        """Map the points where they are read, on the workers of a cluster too."""
-        return self.points.chosen(places, partial(_on_mapped, self.fitted, work), *pieces)
-
-
-def map_chunk(fitted: FittedMap | None, chunk: Floats) -> Floats:
-    """Return the features of a chunk of points, dense; the points themselves without a map."""
-    if fitted is None:
-        return chunk
-    with np.errstate(over="ignore", invalid="ignore"):  # what comes of it is seen by summarise
-        features = fitted.declared.transform(chunk, fitted)
-    name = f"what {type(fitted.declared).__name__}.transform returned"
-    features = as_floats(features.toarray() if is_sparse(features) else features, name)
-    if features.shape != (chunk.shape[0], len(fitted.names)):
-        raise CompileError(f"{name} has shape {features.shape}, not {(chunk.shape[0], len(fitted.names))}.")
-    return features
-
-
-@dataclass(frozen=True)
-class ColumnStatistics:
-    """What one look at a table tells about each of its columns: count, range, mean, and sum of squared deviations."""
-
-    count: int
-    low: FloatArray
-    high: FloatArray
-    mean: FloatArray
-    square: FloatArray
-
-    @classmethod
-    @np.errstate(over="ignore", invalid="ignore")
-    def of(cls, chunk: Floats) -> ColumnStatistics:
-        """Look at a chunk, a stretch that stays in cache at a time: squares of what is centred lose no digits."""
-        low, high = chunk.min(axis=0).astype(np.float64), chunk.max(axis=0).astype(np.float64)
-        total: ColumnStatistics | None = None
-        step = max(1, CACHE_BYTES // (8 * chunk.shape[1]))
-        for start in range(0, chunk.shape[0], step):
-            rows = chunk[start : start + step].astype(np.float64)
-            mean = np.full(rows.shape[0], 1.0 / rows.shape[0]) @ rows
-            rows -= mean
-            part = cls(rows.shape[0], low, high, mean, np.einsum("ij,ij->j", rows, rows))
-            total = part if total is None else total + part
-        assert total is not None  # noqa: S101  no chunk is empty
-        return total
-
-    @np.errstate(over="ignore", invalid="ignore")
-    def __add__(self, other: ColumnStatistics) -> ColumnStatistics:
-        """Join two stretches of rows (Chan, Golub and LeVeque 1979)."""
-        count = self.count + other.count
-        apart = other.mean - self.mean
-        return ColumnStatistics(
-            count,
-            np.minimum(self.low, other.low),
-            np.maximum(self.high, other.high),
-            self.mean + apart * (other.count / count),
-            self.square + other.square + apart**2 * (self.count * other.count / count),
-        )
-
-    @property
-    def finite(self) -> bool:
-        """Whether every entry is: what is not a number makes the least and the largest of its column none either."""
-        return bool(np.isfinite(self.low).all() and np.isfinite(self.high).all())
-
-
-def summarise(*tables: Chunked, argument: str = "X") -> None:
-    """Look once at all points behind some tables, and remember what was seen; say which entry is not finite, if one is.
-
-    The tables are computed from the same source. Those that were looked at before are left out.
-    """
-    new = [table for table in tables if table._summary is None]  # noqa: SLF001  this module's own
-    if not new:
-        return
-    source = new[0].source
-    maps = tuple(table.fitted if isinstance(table, ChunkedFeatures) else None for table in new)
-    totals: list[ColumnStatistics] = []
-    for span, found in zip(source.spans, source.scan(partial(_look, maps)), strict=True):
-        if isinstance(found, _Spot):
-            where = found.column if source.names is None or found.owner else repr(source.names[found.column])
-            raise (CompileError if found.owner else DataError)(
-                f"{found.owner or argument} must be finite, but row {span.start + found.row}, column {where} is "
-                f"{found.value}. Impute or drop it first."
-            )
-        totals = [one + other for one, other in zip(totals, found, strict=True)] if totals else found
-    for table, total in zip(new, totals, strict=True):
-        table._summary = total  # noqa: SLF001  this module's own
-
-
-@dataclass(frozen=True)
-class _Spot:
-    """An entry that is not finite, told rather than raised: a cluster would try again what raises."""
-
-    row: int
-    column: int
-    value: float
-    owner: str = ""
-
-
-def _look(maps: tuple[FittedMap | None, ...], chunk: Floats) -> list[ColumnStatistics] | _Spot:
-    """Summarise a chunk and its features. The points are checked too: a map could hide what is wrong with them."""
-    found = []
-    if None not in maps and not (np.isfinite(chunk.min()) and np.isfinite(chunk.max())):
-        return _spot(chunk)
-    for fitted in sorted(maps, key=lambda fitted: fitted is not None):
-        total: ColumnStatistics | None = None
-        for rows in split_rows(chunk.shape[0], rows_per_step(len(fitted.names) if fitted else 0, chunk.shape[0])):
-            features = map_chunk(fitted, chunk[rows])
-            summary = ColumnStatistics.of(features)
-            if not summary.finite:
-                spot = _spot(features, f"what {type(fitted.declared).__name__}.transform returned" if fitted else "")
-                return replace(spot, row=rows.start + spot.row)
-            total = summary if total is None else total + summary
-        assert total is not None  # noqa: S101  no chunk is empty
-        found.append((fitted, total))
-    return [next(summary for other, summary in found if other is fitted) for fitted in maps]
-
-
-def _spot(values: Floats, owner: str = "") -> _Spot:
-    row, column = np.argwhere(~np.isfinite(values))[0].tolist()
-    return _Spot(row, column, float(values[row, column]), owner)
 
 
 def split_rows(n_rows: int, step: int) -> tuple[slice, ...]:
@@ -355,7 +216,3 @@ def _take(chunk: Floats, rows: IndexArray) -> Floats:
 
 def _column(at: int, chunk: Floats) -> FloatArray:
     return np.array(chunk[:, at], dtype=np.float64)
-
-
-def _on_mapped(fitted: FittedMap, work: Callable[..., Result], chunk: Floats, *pieces: Any) -> Result:
-    return work(map_chunk(fitted, chunk), *pieces)

@@ -11,8 +11,9 @@ from typing import Any
 import numpy as np
 
 from momentlp.errors import DataError, ExtraMissingError, FileFormatError, OptionError
+from momentlp.points.arrays import IndexArray, Matrix
 from momentlp.points.chunked import CHUNK_BYTES, ChunkArguments, Chunked, Floats, Result, split_rows
-from momentlp.points.validation import IndexArray, Matrix, as_floats, as_points
+from momentlp.points.validation import as_floats, as_points
 
 __all__ = ["MemoryMapped", "Parquet", "Zarr", "as_table", "check_layout", "chunked_table", "open_points"]
 

@@ -8,59 +8,24 @@ so that the error can say which one is wrong.
 from __future__ import annotations
 
 from collections import Counter
-from typing import Any, TypeAlias
+from typing import Any
 
 import numpy as np
 import scipy.sparse as sp
 from numpy.typing import NDArray
 
 from momentlp.errors import DataError
+from momentlp.points.arrays import FloatArray, IndexArray, Matrix, is_constant_vector, is_sparse
 
 __all__ = [
-    "FloatArray",
-    "IndexArray",
-    "Matrix",
     "as_floats",
     "as_indices",
     "as_points",
     "as_sample",
     "as_vector",
     "check_columns",
-    "check_sparse_indices",
-    "constant_vector",
-    "distinct_rows",
-    "is_constant_vector",
-    "is_sparse",
-    "one_entry_if_constant",
     "reject_index_labels",
 ]
-
-FloatArray: TypeAlias = NDArray[np.float64]
-IndexArray: TypeAlias = NDArray[np.intp]
-Matrix: TypeAlias = Any  # NDArray[np.floating] or sp.csr_array: scipy's sparse arrays carry no types of their own
-
-
-def is_sparse(matrix: object) -> bool:
-    """Tell a scipy sparse array or matrix from everything else."""
-    return bool(sp.issparse(matrix))
-
-
-def constant_vector(value: float, length: int) -> FloatArray:
-    """Return a vector that is one number throughout and takes no more memory than that; it cannot be written to."""
-    return np.broadcast_to(np.float64(value), (length,))
-
-
-def is_constant_vector(vector: object) -> bool:
-    """Tell a vector of :func:`constant_vector`, or a slice of one, from everything else."""
-    return isinstance(vector, np.ndarray) and vector.ndim == 1 and vector.size > 1 and vector.strides == (0,)
-
-
-def one_entry_if_constant(*vectors: FloatArray) -> tuple[FloatArray, ...]:
-    """Return one entry of each vector if all are :func:`constant_vector`, and the vectors themselves otherwise.
-
-    The least, the median and the most of what they give entry by entry stay what they are.
-    """
-    return tuple(vector[:1] for vector in vectors) if all(map(is_constant_vector, vectors)) else vectors
 
 
 def as_points(X: Any, argument: str = "X") -> tuple[Matrix, tuple[str, ...] | None]:
@@ -95,28 +60,6 @@ def as_points(X: Any, argument: str = "X") -> tuple[Matrix, tuple[str, ...] | No
         raise DataError(f"{argument} is empty: its shape is {matrix.shape}. Give at least one point and one feature.")
     _require_finite(matrix, argument, names)
     return matrix, names
-
-
-def check_sparse_indices(layout: str, indices: Any, indptr: Any, shape: tuple[int, int], n_entries: int) -> None:
-    """Check the indices of a compressed sparse matrix (csr, bsr: by row; csc: by column) that comes from a file.
-
-    scipy's compiled code trusts them: one that points outside reads or writes memory that is not its own. scipy's own
-    ``check_format`` looks at none of them where the last of ``indptr`` is zero.
-
-    Raises
-    ------
-    DataError
-        If they are not those of a matrix of this shape with so many entries (blocks, for bsr).
-    """
-    outer, inner = shape[::-1] if layout == "csc" else shape
-    if any(index.ndim != 1 or index.dtype not in (np.int32, np.int64) for index in (indices, indptr)):
-        raise DataError("the indices of a sparse matrix are not vectors of integers.")
-    if indptr.size != outer + 1 or indices.size != n_entries:
-        raise DataError(f"a sparse matrix of shape {shape} has {n_entries} entries, but not as many indices.")
-    if indptr[0] != 0 or indptr[-1] > n_entries or (np.diff(indptr) < 0).any():
-        raise DataError("the entries of a sparse matrix do not follow one another, row by row or column by column.")
-    if indices.size and (indices.min() < 0 or indices.max() >= inner):
-        raise DataError(f"an entry of a sparse matrix lies outside its shape {shape}.")
 
 
 def as_sample(sample: Any, points: Matrix, columns: tuple[str, ...] | None) -> Matrix:
@@ -278,19 +221,3 @@ def _require_finite(matrix: Matrix, argument: str, names: tuple[str, ...] | None
         value = matrix[row, column]
     where = repr(names[column]) if names else column
     raise DataError(f"{argument} must be finite, but row {row}, column {where} is {value}. Impute or drop it first.")
-
-
-def distinct_rows(X: Matrix) -> tuple[IndexArray, IndexArray]:
-    """Return the first of every set of equal rows, in their order, and for each row which of those it equals."""
-    if is_sparse(X):
-        plain = sp.csr_array(X)
-        plain.sum_duplicates()
-        plain.eliminate_zeros()
-        ends = zip(plain.indptr[:-1], plain.indptr[1:], strict=True)
-        keys = [plain.indices[a:b].tobytes() + b"|" + plain.data[a:b].tobytes() for a, b in ends]
-    else:
-        keys = [row.tobytes() for row in np.ascontiguousarray(X + 0.0)]  # which makes a minus zero a zero
-    number: dict[bytes, int] = {}
-    place = np.array([number.setdefault(key, len(number)) for key in keys], dtype=np.int64)
-    _, first = np.unique(place, return_index=True)
-    return first, place

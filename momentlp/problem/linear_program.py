@@ -24,8 +24,8 @@ import numpy as np
 import scipy.sparse as sp
 
 from momentlp.errors import CompileError
+from momentlp.points.arrays import FloatArray, is_sparse
 from momentlp.points.chunked import load_in_memory
-from momentlp.points.validation import FloatArray, is_sparse
 from momentlp.problem.moment_block import MomentBlock
 
 __all__ = ["LinearProgram", "build_linear_program"]

@@ -12,19 +12,14 @@ import numpy as np
 from numpy.typing import NDArray
 
 from momentlp.errors import DataError
-from momentlp.points.chunked import Chunked, summarise
+from momentlp.points.arrays import FloatArray, IndexArray, constant_vector, is_constant_vector, one_entry_if_constant
+from momentlp.points.chunked import Chunked
 from momentlp.points.sources import as_table
-from momentlp.points.validation import (
-    FloatArray,
-    IndexArray,
-    as_indices,
-    as_vector,
-    constant_vector,
-    is_constant_vector,
-    one_entry_if_constant,
-)
+from momentlp.points.statistics import summarise
+from momentlp.points.validation import as_indices, as_vector
 from momentlp.problem.linear_program import LinearProgram, build_linear_program
-from momentlp.problem.moment_block import MomentBlock, MomentMatrix
+from momentlp.problem.moment_block import MomentBlock
+from momentlp.problem.moment_matrix import MomentMatrix
 
 __all__ = ["Problem"]
 
@@ -190,12 +185,50 @@ class Problem:
 
         If (h', y') solves the scaled problem, then ``h = cap h'`` and ``y = weight * factors * y'`` solve this one.
         """
-        cuts = np.cumsum([block.n_moments for block in self.blocks])[:-1]
         blocks = []
-        for block, part in zip(self.blocks, np.split(factors, cuts), strict=True):
+        for block, part in zip(self.blocks, self.split_by_block(factors), strict=True):
             changed = block.scaled(part)
             blocks.append(replace(changed, lower=changed.lower / cap, upper=changed.upper / cap) if cap != 1 else changed)
         return replace(self, blocks=tuple(blocks), weights=_over(self.weights, weight), caps=_over(self.caps, cap))
+
+    def split_by_block(self, per_moment: FloatArray) -> list[FloatArray]:
+        """Cut a vector with one entry per moment into one piece per block.
+
+        Parameters
+        ----------
+        per_moment : array, shape (m,)
+
+        Returns
+        -------
+        list of array
+            One per block, in order.
+
+        Examples
+        --------
+        >>> problem = Problem.from_arrays([[1.0]], 0.0, 1.0).with_rows([[1.0, 2.0]], 0.0, 1.0, ["b", "c"])
+        >>> problem.split_by_block(np.array([5.0, 6.0, 7.0]))
+        [array([5.]), array([6., 7.])]
+        """
+        return self.A.split(per_moment)
+
+    def with_tolerance(self, value: float, *, relative: bool = False) -> Self:
+        """Return the problem with another tolerance for all moments of its spec; constraints keep theirs.
+
+        Parameters
+        ----------
+        value : float
+            The tolerance of every moment.
+        relative : bool
+            Whether ``value`` multiplies the tolerances that the problem has instead.
+
+        Examples
+        --------
+        >>> import momentlp as mlp
+        >>> problem = mlp.Spec(tolerance=mlp.Absolute(1.0)).compile([[0.0], [1.0]], mean=[1.0])
+        >>> problem.with_tolerance(3.0, relative=True).upper
+        array([3.])
+        """
+        return replace(self, blocks=tuple(block.with_tolerance(value, relative=relative) for block in self.blocks))
 
     def with_block(self, block: MomentBlock) -> Self:
         """Return the problem with more moments; names that are taken get a number."""

@@ -15,8 +15,9 @@ from numpy.typing import NDArray
 from momentlp.errors import FileFormatError
 from momentlp.features import Concat, FeatureMap, FittedMap, Transformer
 from momentlp.formats.container import Arrays, read_container, write_container
+from momentlp.formats.sparse_indices import check_sparse_indices
+from momentlp.points.arrays import FloatArray, Matrix, is_sparse
 from momentlp.points.chunked import load_in_memory
-from momentlp.points.validation import FloatArray, Matrix, check_sparse_indices, is_sparse
 from momentlp.problem.moment_block import MomentBlock
 from momentlp.problem.problem import Problem
 

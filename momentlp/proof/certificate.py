@@ -23,10 +23,12 @@ from typing import TYPE_CHECKING, Self
 import numpy as np
 
 from momentlp.backend.interface import check_number
-from momentlp.points.validation import FloatArray, IndexArray, as_vector, constant_vector, one_entry_if_constant
-from momentlp.problem.moment_block import MomentMatrix
+from momentlp.points.arrays import FloatArray, IndexArray, constant_vector, one_entry_if_constant
+from momentlp.points.validation import as_vector
+from momentlp.problem.moment_matrix import MomentMatrix
 from momentlp.problem.problem import Problem
 from momentlp.proof.least_change import least_change_in_chunks, repair_moves
+from momentlp.runtime.html_table import html_table
 
 if TYPE_CHECKING:
     from momentlp.proof.exact.proof import ExactProof
@@ -122,9 +124,16 @@ class Certificate:
         return bool(self.error <= tol)
 
     def _repr_html_(self) -> str:
-        from momentlp.solution.html import certificate_html
-
-        return certificate_html(self)
+        rows = [
+            ("weight of the set", f"{self.objective:.6g}"),
+            ("none weighs over", f"{self.bound:.6g}"),
+            ("gap", f"{self.gap:.1e}"),
+            ("residuals", f"{self.primal_residual:.1e} primal, {self.dual_residual:.1e} dual"),
+            ("complementarity", f"{self.complementarity:.1e}"),
+            ("fractional points", f"{self.fractional:,} of {self.problem.n_points:,}"),
+            ("active moments", f"{self.active:,} of {self.problem.n_moments:,}"),
+        ]
+        return html_table(f"Certificate: {'holds' if self.holds() else 'does not hold'}", rows)
 
     def exact(self, *, time_limit: float | None = None, second_opinion: bool = False) -> ExactProof:
         """Prove the exact optimum in rational arithmetic, and say whether this answer is the vertex that attains it.
@@ -146,15 +155,11 @@ class Certificate:
         >>> Certificate.of(problem, membership=[1.0, 0.33333333], multipliers=[1 / 3]).exact()
         ExactProof(OPTIMAL, 4/3, off=-3.3e-09, confirmed)
         """
-        from momentlp.proof.exact.proof import prove
+        from momentlp.proof.exact.proof import ask_glpk, prove
 
         limit = None if time_limit is None else check_number("time_limit", time_limit)
         proof = prove(self.problem, self.membership, self.multipliers, time_limit=limit)
-        if not second_opinion:
-            return proof
-        from momentlp.solving.solve_problem import solve
-
-        return replace(proof, second_opinion=solve(self.problem, "glpk", options={"method": "exact"}).objective)
+        return replace(proof, second_opinion=ask_glpk(self.problem)) if second_opinion else proof
 
     @property
     def error(self) -> float:

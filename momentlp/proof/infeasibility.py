@@ -16,8 +16,8 @@ from typing import Any
 import numpy as np
 import scipy.sparse as sp
 
+from momentlp.points.arrays import FloatArray, is_sparse
 from momentlp.points.chunked import load_in_memory
-from momentlp.points.validation import FloatArray, is_sparse
 from momentlp.problem.moment_block import MomentBlock
 from momentlp.problem.problem import Problem
 from momentlp.proof.certificate import farkas_value

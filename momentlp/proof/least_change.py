@@ -14,8 +14,8 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from momentlp.points.validation import FloatArray, IndexArray
-from momentlp.problem.moment_block import MomentMatrix
+from momentlp.points.arrays import FloatArray, IndexArray
+from momentlp.problem.moment_matrix import MomentMatrix
 
 if TYPE_CHECKING:
     from momentlp.problem.problem import Problem

@@ -14,7 +14,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from momentlp.points.validation import FloatArray
+from momentlp.points.arrays import FloatArray
 from momentlp.problem.problem import Problem
 from momentlp.proof.certificate import Certificate
 

@@ -3,25 +3,16 @@
 from __future__ import annotations
 
 import os
-import struct
 import uuid
-import zipfile
-import zlib
 from collections.abc import Callable
 from pathlib import Path
 from typing import IO, Any
 
 from momentlp.errors import DataError
 
-__all__ = ["READ_ERRORS", "short_reason", "write_atomically"]
+__all__ = ["write_atomically"]
 
-READ_ERRORS = (
-    OSError, EOFError, ValueError, LookupError, TypeError, AttributeError, ArithmeticError, RuntimeError, struct.error,
-    zipfile.BadZipFile, zlib.error,
-)  # fmt: skip
 """What Python, numpy and scipy raise over a file that is not what it says it is."""
-
-LONGEST_REASON = 300  # characters
 
 
 def write_atomically(path: Path, write: Callable[[IO[bytes]], Any]) -> None:
@@ -38,9 +29,3 @@ def write_atomically(path: Path, write: Callable[[IO[bytes]], Any]) -> None:
     except BaseException:
         temporary.unlink(missing_ok=True)
         raise
-
-
-def short_reason(error: BaseException) -> str:
-    """Say in one line why a file cannot be read; what others raise may quote half of it."""
-    text = " ".join(str(error).split()).removesuffix(".") or type(error).__name__
-    return text if len(text) <= LONGEST_REASON else f"{text[:LONGEST_REASON]}..."

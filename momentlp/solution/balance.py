@@ -8,9 +8,10 @@ from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
 
-from momentlp.features.polynomial import column_spread
-from momentlp.points.validation import FloatArray
+from momentlp.points.arrays import FloatArray
+from momentlp.points.statistics import column_spread
 from momentlp.problem.moment_block import MomentBlock
+from momentlp.runtime.html_table import html_table, shorten_rows
 from momentlp.runtime.text_table import align_columns
 
 if TYPE_CHECKING:
@@ -79,7 +80,7 @@ class Balance(Sequence[BalanceRow]):
     def of(cls, solution: Solution) -> Self:
         """Compute the table of a solution."""
         problem, h = solution.problem, solution.membership
-        parts = np.split(solution.multipliers, np.cumsum([block.n_moments for block in problem.blocks])[:-1])
+        parts = problem.split_by_block(solution.multipliers)
         rows: list[BalanceRow] = []
         titles: list[str] = []
         for block, y in zip(problem.blocks, parts, strict=True):
@@ -127,9 +128,8 @@ class Balance(Sequence[BalanceRow]):
     __str__ = __repr__
 
     def _repr_html_(self) -> str:
-        from momentlp.solution.html import balance_html
-
-        return balance_html(self)
+        heading, *body = self.table()
+        return html_table(self.summary(), shorten_rows(body), heading)
 
 
 def _titles(block: MomentBlock) -> tuple[str, ...]:

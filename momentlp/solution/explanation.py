@@ -15,8 +15,9 @@ is then solved with the tolerance found, to confirm it.
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, TypeAlias
 
 import numpy as np
 import scipy.sparse as sp
@@ -33,6 +34,8 @@ __all__ = ["Explanation", "SmallestTolerance", "explain"]
 
 ROOM = 1e-6  # the confirming solve gets this much more, relatively: the tolerance found is on the edge
 STEPS = 60
+
+Solver: TypeAlias = "Callable[[Problem], Solution]"
 
 
 @dataclass(frozen=True)
@@ -101,8 +104,15 @@ class Explanation:
         return "\n".join(lines)
 
 
-def explain(solution: Solution) -> Explanation:
-    """Explain an EMPTY or INFEASIBLE solution; see :meth:`momentlp.Solution.explain`."""
+def explain(solution: Solution, solve: Solver) -> Explanation:
+    """Explain an EMPTY or INFEASIBLE solution; see :meth:`momentlp.Solution.explain`.
+
+    Parameters
+    ----------
+    solution : Solution
+    solve : callable
+        Solves a problem and returns its solution.
+    """
     problem, y = solution.problem, solution.multipliers
     if solution.status not in (Status.EMPTY, Status.INFEASIBLE):
         return Explanation(solution.status.value, solution.certificate.holds(), {}, None, ())
@@ -112,24 +122,24 @@ def explain(solution: Solution) -> Explanation:
     weight = dict(zip(problem.names, (np.abs(y) * problem.scale).tolist(), strict=True))
     conflict = {name: weight[name] / sum(weight.values()) for name in solution.conflict()}
     blocks = [number for number, block in enumerate(problem.blocks) if block.tolerance_on]
-    uniform = _smallest(solution, blocks, empty) if blocks else None
-    each = tuple(_smallest(solution, [number], empty) for number in blocks) if len(blocks) > 1 else ()
+    uniform = _smallest(solution, blocks, empty, solve) if blocks else None
+    each = tuple(_smallest(solution, [number], empty, solve) for number in blocks) if len(blocks) > 1 else ()
     return Explanation(solution.status.value, proved, conflict, uniform, each)
 
 
-def _smallest(solution: Solution, blocks: list[int], empty: bool) -> SmallestTolerance:
+def _smallest(solution: Solution, blocks: list[int], empty: bool, solve: Solver) -> SmallestTolerance:
     problem = solution.problem
     kinds = {problem.blocks[number].tolerance_on for number in blocks}
     kind = "mean" if "mean" in kinds else "sum"
     linear = empty or kind == "sum"
-    value = _by_program(solution, blocks, kind, empty) if linear else _by_bisection(solution, blocks)
+    value = _by_program(solution, blocks, kind, empty, solve) if linear else _by_bisection(solution, blocks, solve)
     if value is None:
         return SmallestTolerance(None, kind, None)
-    confirmed = _solve(solution, _widened(problem, blocks, value * (1 + ROOM) + 1e-12))
+    confirmed = solve(_widened(problem, blocks, value * (1 + ROOM) + 1e-12))
     return SmallestTolerance(value, kind, confirmed.objective if confirmed.status is Status.OPTIMAL else None)
 
 
-def _by_program(solution: Solution, blocks: list[int], kind: str, empty: bool) -> float | None:
+def _by_program(solution: Solution, blocks: list[int], kind: str, empty: bool, solve: Solver) -> float | None:
     """Minimise rho in one linear program: a further point with weight -1 that widens every chosen row."""
     problem = solution.problem
     pieces, signs = [], []
@@ -152,7 +162,7 @@ def _by_program(solution: Solution, blocks: list[int], kind: str, empty: bool) -
         signs.append(0.0)
     room = 1.0 + max(float(problem.blocks[number].magnitude(problem.caps).max()) for number in blocks)
     row = sp.csr_array(np.array(signs)[None, :] * 1.0)
-    found = _solve(solution, append_points(program, row, np.array([-1.0]), np.array([room])))
+    found = solve(append_points(program, row, np.array([-1.0]), np.array([room])))
     return -found.objective if found.certificate.holds(1e-6) else None
 
 
@@ -171,13 +181,13 @@ def _one_sided(block: MomentBlock) -> MomentBlock:
     )
 
 
-def _by_bisection(solution: Solution, blocks: list[int]) -> float | None:
+def _by_bisection(solution: Solution, blocks: list[int], solve: Solver) -> float | None:
     """Narrow rho down where its rows are products of rho and the size of the set."""
     problem = solution.problem
     high = 1e-9 + max(_furthest(problem.blocks[number]) for number in blocks)
 
     def works(rho: float) -> bool:
-        return _solve(solution, _widened(problem, blocks, rho)).status is not Status.INFEASIBLE
+        return solve(_widened(problem, blocks, rho)).status is not Status.INFEASIBLE
 
     if not works(high):
         return None
@@ -201,9 +211,3 @@ def _widened(problem: Problem, blocks: list[int], rho: float) -> Problem:
         problem,
         blocks=tuple(b.with_uniform_tolerance(rho) if number in blocks else b for number, b in enumerate(problem.blocks)),
     )
-
-
-def _solve(solution: Solution, problem: Problem) -> Solution:
-    from momentlp.solving.solve_problem import solve
-
-    return solve(problem, solution.backend)

@@ -10,10 +10,13 @@ from numpy.typing import NDArray
 
 from momentlp.errors import DataError
 from momentlp.features import FittedMap
-from momentlp.points.chunked import Chunked, summarise
+from momentlp.points.arrays import FloatArray, is_sparse
+from momentlp.points.chunked import Chunked
 from momentlp.points.sources import chunked_table
-from momentlp.points.validation import FloatArray, as_points, check_columns, is_sparse
+from momentlp.points.statistics import summarise
+from momentlp.points.validation import as_points, check_columns
 from momentlp.problem.problem import Problem
+from momentlp.runtime.html_table import MAX_ROWS, html_table
 
 __all__ = ["Separator"]
 
@@ -43,7 +46,7 @@ class Separator:
     @classmethod
     def of(cls, problem: Problem, multipliers: FloatArray) -> Self:
         """Read the hyperplane off the multipliers of a problem."""
-        parts = np.split(multipliers, np.cumsum([block.n_moments for block in problem.blocks])[:-1])
+        parts = problem.split_by_block(multipliers)
         normals = tuple(
             -(part if block.transform is None else np.asarray(block.transform @ part, dtype=np.float64))
             for block, part in zip(problem.blocks, parts, strict=True)
@@ -114,9 +117,14 @@ class Separator:
         return self.decision_function(X) > 0
 
     def _repr_html_(self) -> str:
-        from momentlp.solution.html import separator_html
-
-        return separator_html(self)
+        entries = [(name, value) for name, value in zip(self.names, self.normal.tolist(), strict=True) if value]
+        entries.sort(key=lambda entry: -abs(entry[1]))
+        rows: list[tuple[object, ...]] = [("offset", f"{self.offset:.6g}")]
+        rows += [(name, f"{value:.6g}") for name, value in entries[:MAX_ROWS]]
+        if len(entries) > MAX_ROWS:
+            rows.append((f"... {len(entries) - MAX_ROWS} smaller ones ...",))
+        title = f"Separator: {len(entries):,} of {self.normal.size:,} features count"
+        return html_table(title, rows, ("feature", "weight"))
 
 
 def _bare_features(X: Any, width: int) -> Any:

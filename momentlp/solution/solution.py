@@ -2,16 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any
 
 import numpy as np
 
-from momentlp.points.validation import FloatArray
+from momentlp.errors import SolverError
+from momentlp.points.arrays import FloatArray
 from momentlp.problem.problem import Problem
 from momentlp.proof.certificate import Certificate
+from momentlp.runtime.html_table import html_table
 from momentlp.solution.balance import Balance
 from momentlp.solution.explanation import Explanation
 from momentlp.solution.separator import Separator
@@ -48,6 +50,8 @@ class Solution:
     repairs : tuple of str
         What was done where the solver's first answer fell short: ``"asked again"`` with a tighter tolerance and other units,
         ``"polished"`` to the vertex it stands for, ``"solved exactly"`` in rational arithmetic. Empty if nothing was needed.
+    resolve : callable, optional
+        Solves a further problem with the same backend; :meth:`explain` calls it. ``solve`` hands it in.
     """
 
     problem: Problem = field(repr=False)
@@ -62,6 +66,7 @@ class Solution:
     iterations: int | None
     seconds: Mapping[str, float]
     repairs: tuple[str, ...] = ()
+    resolve: Callable[[Problem], Solution] | None = field(default=None, repr=False, kw_only=True)
 
     @property
     def objective(self) -> float:
@@ -109,7 +114,11 @@ class Solution:
         """
         from momentlp.solution.explanation import explain
 
-        return explain(self)
+        if self.resolve is None:
+            raise SolverError(
+                "explain solves further problems, but this solution has no solver: get it from momentlp.solve."
+            )
+        return explain(self, self.resolve)
 
     def summary(self) -> dict[str, Any]:
         """Return the figures of this answer as a flat record of plain values."""
@@ -139,6 +148,19 @@ class Solution:
         )
 
     def _repr_html_(self) -> str:
-        from momentlp.solution.html import solution_html
-
-        return solution_html(self)
+        proof, problem = self.certificate, self.problem
+        rows: list[tuple[str, object]] = [
+            ("weight of the set", f"{self.objective:.6g} of {float(problem.weights @ problem.caps):.6g}"),
+            ("none weighs over", f"{self.bound:.6g}"),
+            ("gap", f"{proof.gap:.1e}"),
+            ("residuals", f"{proof.primal_residual:.1e} primal, {proof.dual_residual:.1e} dual"),
+            ("fractional points", f"{proof.fractional:,} of {problem.n_points:,}"),
+            ("active moments", f"{proof.active:,} of {problem.n_moments:,}"),
+            ("backend", f"{self.backend} ({self.engine} {self.version})"),
+            ("seconds", f"{sum(self.seconds.values()):.3g}"),
+        ]
+        if self.repairs:
+            rows.append(("repairs", ", ".join(self.repairs)))
+        if self.status is not Status.OPTIMAL and self.message:
+            rows.append(("message", self.message))
+        return html_table(f"Solution: {self.status.name}", rows)

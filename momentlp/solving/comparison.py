@@ -20,6 +20,7 @@ from momentlp.backend.registry import find_backend
 from momentlp.errors import BackendUnavailableError, DataError, MomentLPError, OptionError
 from momentlp.problem.problem import Problem
 from momentlp.runtime.atomic_files import write_atomically
+from momentlp.runtime.html_table import html_table
 from momentlp.runtime.peak_memory import peak_memory
 from momentlp.runtime.text_table import align_columns
 from momentlp.solution.solution import Solution
@@ -110,9 +111,8 @@ class Comparison(Sequence[dict[str, Any]]):
     __str__ = __repr__
 
     def _repr_html_(self) -> str:
-        from momentlp.solution.html import comparison_html
-
-        return comparison_html(self)
+        heading, *body = self.table()
+        return html_table(self.verdict(), body, heading)
 
     def to_csv(self, path: str | Path | None = None) -> str:
         """Return the records as CSV, and write them to a file if one is named."""

@@ -14,7 +14,7 @@ from dataclasses import replace
 import numpy as np
 import scipy.sparse as sp
 
-from momentlp.points.validation import FloatArray
+from momentlp.points.arrays import FloatArray
 from momentlp.problem.moment_block import MomentBlock
 from momentlp.problem.problem import Problem
 from momentlp.proof.exact.proof import ExactProof, prove
@@ -32,7 +32,7 @@ def solve_exactly(
     if problem.n_points * problem.n_moments > ENTRIES or problem.n_moments > MOMENTS:
         return None
     forgiving = replace(problem, blocks=tuple(_forgiving(block) for block in problem.blocks))
-    parts = np.split(y, np.cumsum([block.n_moments for block in problem.blocks])[:-1])
+    parts = problem.split_by_block(y)
     sides = [
         np.concatenate([np.maximum(part, 0.0), np.minimum(part, 0.0)]) if block.tolerance_on else part
         for block, part in zip(problem.blocks, parts, strict=True)

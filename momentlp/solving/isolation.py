@@ -30,8 +30,8 @@ from momentlp.backend.registry import get_backend
 from momentlp.errors import OptionError, SolverError
 from momentlp.points.chunked import load_in_memory
 from momentlp.problem.problem import Problem
+from momentlp.runtime.messages import receive, send
 from momentlp.runtime.subprocesses import describe_exit_code, kill_process_group, start_worker
-from momentlp.solving.isolation_worker import receive, send
 
 __all__ = ["Isolated"]
 

@@ -6,16 +6,17 @@ import time
 import warnings
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
+from functools import partial
 from io import TextIOBase
 from typing import Any
 
 import numpy as np
 
-from momentlp.backend.auto import choose_backend
+from momentlp.backend.auto import resolve_backend
 from momentlp.backend.interface import Answer, Backend, Capability, Options, Outcome, Progress, check_number
-from momentlp.backend.registry import AUTO, available_version, get_backend, pyomo_backend
+from momentlp.backend.registry import available_version, pyomo_backend
 from momentlp.errors import MomentLPError, OnlyLabelledWarning, OptionError, SolverError
-from momentlp.points.validation import FloatArray, one_entry_if_constant
+from momentlp.points.arrays import FloatArray, one_entry_if_constant
 from momentlp.problem.problem import Problem
 from momentlp.proof.certificate import Certificate, dual_bound
 from momentlp.proof.infeasibility import elastic_problem, proves_infeasible
@@ -119,8 +120,7 @@ def solve(
     if model is not None:
         problem = Problem.from_pyomo(model)
     asked = replace(asked, start=None if start is None else adapt_start(problem, start))
-    chosen = choose_backend(problem, options) if isinstance(backend, str) and backend == AUTO else backend
-    solver = _isolated(get_backend(chosen), isolate, memory_limit)
+    solver = _isolated(resolve_backend(backend, problem, options), isolate, memory_limit)
     asked = replace(asked, native={**solver.native, **asked.native})
     for capability in sorted(asked.asked() - solver.capabilities, key=lambda capability: capability.value):
         raise OptionError(
@@ -129,6 +129,7 @@ def solve(
         )
     with one_blas_thread():
         solution = _solve(problem, solver, asked, tol, repair)
+    solution = replace(solution, resolve=partial(solve, backend=solver.name))
     if model is not None and solution.status not in (Status.INFEASIBLE, Status.FAILED):
         pyomo_backend().load_values(model, solution)
     return solution

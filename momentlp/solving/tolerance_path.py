@@ -3,17 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Any, overload
 
 import numpy as np
 
-from momentlp.backend.auto import choose_backend
+from momentlp.backend.auto import resolve_backend
 from momentlp.backend.interface import Backend, Capability
-from momentlp.backend.registry import AUTO, get_backend
 from momentlp.errors import DataError, OptionError
-from momentlp.points.validation import FloatArray
+from momentlp.points.arrays import FloatArray
 from momentlp.problem.problem import Problem
+from momentlp.runtime.html_table import html_table, shorten_rows
 from momentlp.solution.solution import Solution
 from momentlp.solving.solve_problem import solve
 from momentlp.status import Status
@@ -79,9 +79,21 @@ class Path:
         return f"Path({len(self)} tolerances from {span}, {proved} proved optimal)"
 
     def _repr_html_(self) -> str:
-        from momentlp.solution.html import path_html
-
-        return path_html(self)
+        rows: list[tuple[object, ...]] = [
+            (
+                f"{tolerance:g}",
+                solution.status.name,
+                f"{solution.objective:.6g}",
+                solution.certificate.active,
+                f"{sum(solution.seconds.values()):.3g}",
+            )
+            for tolerance, solution in zip(self.tolerances, self, strict=True)
+        ]
+        proved = sum(status is Status.OPTIMAL for status in self.statuses)
+        title = f"Path: {len(self)} tolerances, {proved} proved optimal"
+        first = "multiple" if self.relative else "tolerance"
+        heading = (first, "status", "weight of the set", "active moments", "seconds")
+        return html_table(title, shorten_rows(rows), heading)
 
 
 def path(
@@ -136,10 +148,8 @@ def path(
     values = _checked(tolerances)
     solutions: list[Solution] = []
     for value in values:
-        now = replace(problem, blocks=tuple(block.with_tolerance(value, relative=relative) for block in problem.blocks))
-        solver = get_backend(
-            choose_backend(now, options.get("options")) if isinstance(backend, str) and backend == AUTO else backend
-        )
+        now = problem.with_tolerance(value, relative=relative)
+        solver = resolve_backend(backend, now, options.get("options"))
         warm = solutions[-1] if solutions and Capability.START in solver.capabilities else None
         solutions.append(solve(now, solver, start=warm, **options))
         if stop is not None and stop(solutions[-1]):

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from momentlp.backend.interface import Answer, Options
-from momentlp.points.validation import FloatArray, one_entry_if_constant
+from momentlp.points.arrays import FloatArray, one_entry_if_constant
 from momentlp.problem.problem import Problem
 from momentlp.proof.polish import admissible_multipliers
 

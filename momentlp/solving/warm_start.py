@@ -7,7 +7,8 @@ from typing import Any
 import numpy as np
 
 from momentlp.errors import OptionError
-from momentlp.points.validation import FloatArray, as_vector
+from momentlp.points.arrays import FloatArray
+from momentlp.points.validation import as_vector
 from momentlp.problem.problem import Problem
 from momentlp.solution.solution import Solution
 

@@ -14,8 +14,9 @@ from pydantic import BeforeValidator, Field, SerializeAsAny, model_validator
 from momentlp.errors import CompileError, DataError
 from momentlp.features import FeatureMap, FittedMap
 from momentlp.kinds import Kind
+from momentlp.points.arrays import FloatArray, IndexArray, Matrix
 from momentlp.points.chunked import Chunked
-from momentlp.points.validation import FloatArray, IndexArray, Matrix, as_indices, as_vector
+from momentlp.points.validation import as_indices, as_vector
 from momentlp.problem.moment_block import MomentBlock
 from momentlp.spec.tolerances import Target, Tolerance
 

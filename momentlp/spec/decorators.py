@@ -16,7 +16,7 @@ from pydantic import create_model
 from momentlp.errors import SpecError
 from momentlp.features import FeatureMap, FittedMap
 from momentlp.kinds import Kind
-from momentlp.points.validation import Matrix, is_sparse
+from momentlp.points.arrays import Matrix, is_sparse
 from momentlp.problem.problem import Problem
 from momentlp.spec.constraints import Constraint, Data
 

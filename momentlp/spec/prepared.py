@@ -11,8 +11,9 @@ import scipy.sparse as sp
 
 from momentlp.errors import CompileError, DataError
 from momentlp.features import FeatureMap, FittedMap
+from momentlp.points.arrays import FloatArray, IndexArray, Matrix, is_sparse
 from momentlp.points.chunked import Chunked
-from momentlp.points.validation import FloatArray, IndexArray, Matrix, as_indices, as_vector, is_sparse, reject_index_labels
+from momentlp.points.validation import as_indices, as_vector, reject_index_labels
 from momentlp.problem.moment_block import MomentBlock
 from momentlp.problem.problem import Problem
 from momentlp.spec.constraints import Constraint, Data

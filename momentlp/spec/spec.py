@@ -15,9 +15,11 @@ from momentlp.errors import CompileError, DataError, FileFormatError, SpecError
 from momentlp.features import FeatureMap, Linear
 from momentlp.formats.untrusted_text import LONGEST_TEXT, LONGEST_YAML, parse_json, parse_yaml, require_yaml
 from momentlp.kinds import Declared, Kind, short_repr
-from momentlp.points.chunked import Chunked, summarise
+from momentlp.points.arrays import constant_vector, one_entry_if_constant
+from momentlp.points.chunked import Chunked
 from momentlp.points.sources import as_table
-from momentlp.points.validation import as_sample, as_vector, constant_vector, one_entry_if_constant
+from momentlp.points.statistics import summarise
+from momentlp.points.validation import as_sample, as_vector
 from momentlp.problem.problem import Problem
 from momentlp.runtime.atomic_files import write_atomically
 from momentlp.spec.constraints import Constraint, Data

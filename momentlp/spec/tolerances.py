@@ -17,9 +17,9 @@ from pydantic import BeforeValidator
 
 from momentlp.errors import CompileError
 from momentlp.features import FittedMap
-from momentlp.features.polynomial import column_spread
 from momentlp.kinds import Kind
-from momentlp.points.validation import FloatArray, Matrix, is_sparse
+from momentlp.points.arrays import FloatArray, Matrix, is_sparse
+from momentlp.points.statistics import column_spread
 from momentlp.problem.moment_block import MomentBlock
 
 __all__ = ["Absolute", "Relative", "StandardError", "Target", "Tolerance"]

@@ -26,7 +26,7 @@ from hypothesis import strategies as st
 
 from momentlp.errors import CompileError, DataError, OnlyLabelledWarning
 from momentlp.features import FeatureMap
-from momentlp.points.validation import FloatArray, is_sparse
+from momentlp.points.arrays import FloatArray, is_sparse
 from momentlp.problem.problem import Problem
 from momentlp.solution.solution import Solution
 from momentlp.solving.solve_problem import solve

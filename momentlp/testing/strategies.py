@@ -22,7 +22,7 @@ from hypothesis import assume
 from hypothesis import strategies as st
 
 from momentlp.features import FeatureMap, Kernel, Linear, Quadratic
-from momentlp.points.validation import FloatArray
+from momentlp.points.arrays import FloatArray
 from momentlp.problem.problem import Problem
 from momentlp.spec.tolerances import Absolute, Relative, StandardError, Tolerance
 

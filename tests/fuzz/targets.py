@@ -18,7 +18,8 @@ import numpy as np
 import momentlp as mlp
 from fuzz import honest, mutate
 from momentlp.formats.tabular import Table, read_numbers, read_points
-from momentlp.points.validation import as_indices, as_points, as_vector, is_sparse
+from momentlp.points.arrays import is_sparse
+from momentlp.points.validation import as_indices, as_points, as_vector
 from momentlp.solution.separator import Separator
 
 TINY = 10_000  # entries: what is larger is read, but not worked with

@@ -28,7 +28,7 @@ from fuzz.targets import TARGETS, Target
 from momentlp.formats import npz
 from momentlp.formats.container import _digest
 from momentlp.formats.tabular import read_points
-from momentlp.points.validation import is_sparse
+from momentlp.points.arrays import is_sparse
 from momentlp.runtime.atomic_files import write_atomically
 
 words = st.sampled_from(

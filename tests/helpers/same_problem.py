@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 import momentlp as mlp
-from momentlp.points.validation import is_sparse
+from momentlp.points.arrays import is_sparse
 
 
 def same_problem(one: mlp.Problem, two: mlp.Problem) -> bool:

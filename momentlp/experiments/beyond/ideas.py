@@ -23,7 +23,7 @@ from momentlp.experiments.engine.measures import quality
 from momentlp.experiments.engine.report import Report, Table, mean_rows
 from momentlp.experiments.engine.runner import Experiment, Settings, Task
 from momentlp.features import FeatureMap, Linear, Transformer
-from momentlp.points.validation import FloatArray
+from momentlp.points.arrays import FloatArray
 from momentlp.solution.solution import Solution
 from momentlp.solving.solve_problem import solve
 from momentlp.solving.tolerance_path import path

@@ -14,8 +14,8 @@ from numpy.typing import NDArray
 
 from momentlp.datasets.usps import N_SET_APART, USPS_FILES, USPS_VARIABLE, class_split, load_usps
 from momentlp.errors import DataError
-from momentlp.points.validation import FloatArray
-from momentlp.runtime.atomic_files import READ_ERRORS, short_reason
+from momentlp.formats.read_errors import READ_ERRORS, short_reason
+from momentlp.points.arrays import FloatArray
 
 __all__ = ["Digits", "load_digits_from", "split"]
 

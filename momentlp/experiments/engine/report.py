@@ -16,8 +16,9 @@ from typing import IO, Any
 import numpy as np
 
 from momentlp.runtime.atomic_files import write_atomically
+from momentlp.runtime.markdown_table import markdown_table
 
-__all__ = ["Claim", "Report", "Table", "markdown", "mean_rows"]
+__all__ = ["Claim", "Report", "Table", "mean_rows"]
 
 Row = dict[str, Any]
 DPI = 130
@@ -57,7 +58,7 @@ class Table:
 
     def text(self) -> str:
         """Return it as Markdown."""
-        return f"{self.title}\n\n{markdown(self.rows)}\n"
+        return f"{self.title}\n\n{markdown_table(self.rows)}\n"
 
 
 @dataclass(frozen=True)
@@ -94,7 +95,7 @@ class Report:
         """Return it as a section in Markdown, with pictures from a folder."""
         parts = [f"## {title}"]
         parts += [f"![{name}]({folder}/{name}.png)" for name in self.figures]
-        parts += [markdown([claim.row() for claim in self.claims])] if self.claims else []
+        parts += [markdown_table([claim.row() for claim in self.claims])] if self.claims else []
         parts += [table.text().rstrip() for table in self.tables]
         return "\n\n".join([*parts, *self.remarks]) + "\n"
 
@@ -122,22 +123,6 @@ def mean_rows(records: Iterable[Row], by: Sequence[str], figures: Sequence[str],
     return rows
 
 
-def markdown(rows: Sequence[Row]) -> str:
-    """Write rows as a table in Markdown, figures to the right and with three digits.
-
-    Examples
-    --------
-    >>> print(markdown([{"case": "ring", "recall": 0.95}]))
-    | case | recall |
-    |---|---:|
-    | ring | 0.950 |
-    """
-    heads = list(rows[0])
-    right = {head: all(isinstance(row[head], (int, float)) for row in rows) for head in heads}
-    lines = ["| " + " | ".join(heads) + " |", "|" + "|".join("---:" if right[head] else "---" for head in heads) + "|"]
-    return "\n".join(lines + ["| " + " | ".join(_shown(row[head]) for head in heads) + " |" for row in rows])
-
-
 def comma_separated(rows: Sequence[Row]) -> str:
     """Write rows as CSV, with all digits."""
     text = io.StringIO()
@@ -157,9 +142,3 @@ def save_figure(figure: Any, kind: str, stream: IO[bytes]) -> None:
 
     with rc_context({"svg.hashsalt": "momentlp"}):
         figure.savefig(stream, format=kind, dpi=DPI, metadata={"Date": None} if kind == "svg" else None)
-
-
-def _shown(value: Any) -> str:
-    if isinstance(value, bool) or not isinstance(value, float):
-        return str(value)
-    return f"{value:.3f}" if abs(value) < 1000 else f"{value:.1f}"

@@ -17,8 +17,8 @@ from momentlp.experiments.engine.digit_images import Digits
 from momentlp.experiments.engine.journal import Journal, Record
 from momentlp.experiments.engine.report import Report
 from momentlp.runtime.atomic_files import write_atomically
+from momentlp.runtime.messages import error_text
 from momentlp.runtime.progress_bar import show_progress as shown
-from momentlp.solving.isolation_worker import error_text
 from momentlp.solving.many.job import CallJob
 from momentlp.solving.many.pool import run_in_pool
 

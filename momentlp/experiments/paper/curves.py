@@ -22,7 +22,7 @@ from momentlp.experiments.engine.report import Claim, Report, Table, mean_rows
 from momentlp.experiments.engine.runner import Experiment, Settings, Task
 from momentlp.experiments.paper.readings import MARGIN, READINGS, STANDS, WITH_MARGIN, read
 from momentlp.plots import BLUE, GREY, RED
-from momentlp.points.validation import FloatArray
+from momentlp.points.arrays import FloatArray
 from momentlp.solving.solve_problem import solve
 from momentlp.spec.spec import Spec
 from momentlp.spec.tolerances import Absolute

@@ -14,7 +14,7 @@ from momentlp.experiments.engine.measures import quality
 from momentlp.experiments.engine.report import Report, Table, mean_rows
 from momentlp.experiments.engine.runner import Experiment, Settings, Task
 from momentlp.experiments.paper.sizes import SPLITS, sizes_of
-from momentlp.points.validation import FloatArray
+from momentlp.points.arrays import FloatArray
 from momentlp.solving.solve_problem import solve
 from momentlp.spec.spec import Spec
 from momentlp.spec.tolerances import Absolute

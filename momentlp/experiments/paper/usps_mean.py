@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from momentlp.experiments.engine.journal import Record
 from momentlp.experiments.engine.report import Claim, Report, Table
 from momentlp.experiments.engine.runner import Experiment, Settings, Task
-from momentlp.points.validation import FloatArray
+from momentlp.points.arrays import FloatArray
 from momentlp.solving.solve_problem import solve
 from momentlp.spec.spec import Spec
 from momentlp.spec.tolerances import Absolute

@@ -17,8 +17,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from momentlp.points.arrays import FloatArray, is_sparse
 from momentlp.points.chunked import load_in_memory
-from momentlp.points.validation import FloatArray, is_sparse
 from momentlp.problem.moment_block import MomentBlock
 from momentlp.problem.problem import Problem
 

@@ -12,14 +12,16 @@ from fractions import Fraction
 
 import numpy as np
 
+from momentlp.backend.interface import Options
+from momentlp.backend.registry import get_backend
 from momentlp.errors import SolverError
-from momentlp.points.validation import FloatArray
+from momentlp.points.arrays import FloatArray
 from momentlp.problem.problem import Problem
 from momentlp.proof.exact.integers import IntegerProgram, rounded, shown
 from momentlp.proof.exact.simplex import ExactSimplex, LimitReachedError, Vertex
 from momentlp.status import Status
 
-__all__ = ["ExactProof", "prove"]
+__all__ = ["ExactProof", "ask_glpk", "prove"]
 
 NEAR = 1e-9  # this close to a bound, a membership or a scaled multiplier counts as being there
 CLOSE = Fraction(1, 10**6)  # this close to its exact value, in units of its cap, a float membership counts as that value
@@ -75,6 +77,18 @@ class ExactProof:
         value = "" if self.off is None or self.optimum is None else f", {shown(self.optimum)}, off={_brief(self.off)}"
         verdict = "confirmed" if self.confirmed else f"not confirmed: {self.reason}"
         return f"ExactProof({self.status.name}{value}, {verdict})"
+
+
+def ask_glpk(problem: Problem) -> float:
+    """Return the optimum by GLPK's exact simplex, which shares no code with ours; NaN if it finds none.
+
+    Raises
+    ------
+    BackendUnavailableError
+        If GLPK is not installed.
+    """
+    answer = get_backend("glpk").run(problem, Options(native={"method": "exact"}))
+    return float("nan") if answer.membership is None else float(problem.weights @ answer.membership)
 
 
 def prove(

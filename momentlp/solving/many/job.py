@@ -13,19 +13,11 @@ from momentlp.backend.interface import Backend, Capability
 from momentlp.backend.registry import get_backend
 from momentlp.errors import DataError
 from momentlp.problem.problem import Problem
+from momentlp.runtime.messages import MessageChannel, error_text, picklable_error, receive
 from momentlp.runtime.pickling import Parcel, pack, unpack
 from momentlp.runtime.shared_arrays import map_shared_array, memory_key
+from momentlp.runtime.worker_process import die_with_parent, exit_immediately, flush_output, redirect_stream
 from momentlp.solution.solution import Solution
-from momentlp.solving.isolation_worker import (
-    MessageChannel,
-    die_with_parent,
-    error_text,
-    exit_immediately,
-    flush_output,
-    picklable_error,
-    receive,
-    redirect_stream,
-)
 from momentlp.solving.solve_problem import solve
 
 __all__ = ["PROBLEM_TOKEN", "CallJob", "Job", "main"]

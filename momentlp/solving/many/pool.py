@@ -26,10 +26,10 @@ from typing import Any, Self
 from numpy.typing import NDArray
 
 from momentlp.errors import DataError, OptionError, SolverError
+from momentlp.runtime.messages import error_text, receive, send
 from momentlp.runtime.pickling import Parcel, pack, unpack
 from momentlp.runtime.shared_arrays import SharedArrays
 from momentlp.runtime.subprocesses import describe_exit_code, kill_process_group, start_worker
-from momentlp.solving.isolation_worker import error_text, receive, send
 from momentlp.solving.many.job import PROBLEM_TOKEN, Job
 
 __all__ = ["Done", "run_in_pool"]

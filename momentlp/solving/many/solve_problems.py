@@ -13,10 +13,10 @@ from momentlp.backend.interface import Answer, Backend, Options
 from momentlp.backend.registry import get_backend
 from momentlp.errors import DataError, MomentLPError, OptionError
 from momentlp.problem.problem import Problem
+from momentlp.runtime.messages import error_text
 from momentlp.runtime.progress_bar import show_progress as shown_as
 from momentlp.solution.solution import Solution
 from momentlp.solving.isolation import Isolated
-from momentlp.solving.isolation_worker import error_text
 from momentlp.solving.many.job import Job
 from momentlp.solving.many.pool import run_in_pool
 from momentlp.solving.solve_problem import solve

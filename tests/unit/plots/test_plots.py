@@ -21,7 +21,7 @@ from sklearn.exceptions import NotFittedError
 import momentlp as mlp
 from momentlp.datasets.synthetic import make_gaussian
 from momentlp.plots import love_plot, membership_plot, path_plot, score_plot, selection_plot
-from momentlp.solution.html import separator_html, table
+from momentlp.runtime.html_table import html_table
 
 CASE = make_gaussian(0)
 MARKS = np.isin(np.arange(len(CASE.X)), CASE.labelled).astype(int)
@@ -449,7 +449,7 @@ class TestPath:
 
 class TestNotebook:
     def test_cells_are_escaped(self) -> None:
-        html = table("<b>", [("a&b", "<script>"), ("alone",)], ("name", "x<y"))
+        html = html_table("<b>", [("a&b", "<script>"), ("alone",)], ("name", "x<y"))
         assert "<script>" not in html
         assert "&lt;script&gt;" in html
         assert "<th>a&amp;b</th>" in html
@@ -506,7 +506,7 @@ class TestNotebook:
 
     def test_a_separator_shows_the_features_that_count(self) -> None:
         separator = along()[0].separator
-        html = separator_html(separator)
+        html = separator._repr_html_()
         assert html.count("<tr>") == 1 + 1 + np.count_nonzero(separator.normal)
         largest = int(np.argmax(np.abs(separator.normal)))
         assert f"<th>offset</th><td>{separator.offset:.6g}</td></tr><tr><th>{separator.names[largest]}</th>" in html

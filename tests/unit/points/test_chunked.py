@@ -16,11 +16,13 @@ import numpy as np
 import pytest
 
 import momentlp as mlp
+from momentlp.features.chunked_features import ChunkedFeatures
 from momentlp.points import chunked as chunks
+from momentlp.points.arrays import constant_vector, is_constant_vector
 from momentlp.points.bit_packing import BitPacked, unpack_vector
-from momentlp.points.chunked import Chunked, ChunkedFeatures, ColumnStatistics, evenly_spaced_rows
+from momentlp.points.chunked import Chunked, evenly_spaced_rows
 from momentlp.points.sources import MemoryMapped, as_table
-from momentlp.points.validation import constant_vector, is_constant_vector
+from momentlp.points.statistics import ColumnStatistics
 from momentlp.proof.polish import admissible_multipliers
 
 N, D, ROWS = 1000, 6, 170

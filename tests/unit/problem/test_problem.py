@@ -22,7 +22,7 @@ from scipy.sparse.linalg import aslinearoperator
 
 import momentlp as mlp
 from momentlp.formats.container import _digest
-from momentlp.points.validation import is_sparse
+from momentlp.points.arrays import is_sparse
 
 
 def frame() -> pd.DataFrame:

@@ -10,7 +10,7 @@ import scipy.sparse as sp
 from sklearn.decomposition import PCA
 
 import momentlp as mlp
-from momentlp.features.polynomial import column_spread
+from momentlp.points.statistics import column_spread
 
 random = np.random.default_rng(0)
 X = np.vstack([random.normal(size=(40, 3)), random.normal(size=(30, 3)) + 3.0])
