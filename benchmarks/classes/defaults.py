@@ -16,11 +16,11 @@ from joblib import Parallel, delayed
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 
-from report import markdown
 from sklearn.base import clone
 from sklearn.metrics import f1_score
 
-from classes.cases import TITLES, Case, cases, split
+from benchmarks.classes.cases import TITLES, Case, cases, split
+from benchmarks.common.report import markdown
 from momentlp import MomentClassifier, Spectral
 from momentlp.errors import DataError
 

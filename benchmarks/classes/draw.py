@@ -8,9 +8,9 @@ from typing import Any
 
 import numpy as np
 
-from classes.cases import DATASETS, TITLES
-from classes.methods import METHODS, OURS
-from classes.summary import Row, mean_over, ranked
+from benchmarks.classes.cases import DATASETS, TITLES
+from benchmarks.classes.methods import METHODS, OURS
+from benchmarks.classes.summary import Row, mean_over, ranked
 from momentlp.plots import RED
 
 __all__ = ["draw"]

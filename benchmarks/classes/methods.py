@@ -13,8 +13,8 @@ from importlib.util import find_spec
 
 import numpy as np
 
-from classes import one_class, pu
-from classes.walk import walk
+from benchmarks.classes import one_class, pu
+from benchmarks.classes.walk import walk
 
 __all__ = ["METHODS", "OURS", "RIVAL", "Found", "Method"]
 

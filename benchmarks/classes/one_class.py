@@ -10,7 +10,7 @@ from sklearn.ensemble import IsolationForest
 from sklearn.metrics.pairwise import euclidean_distances
 from sklearn.svm import OneClassSVM
 
-from classes.criterion import cut_off, folds, lee_liu
+from benchmarks.classes.criterion import cut_off, folds, lee_liu
 
 __all__ = ["forest", "forest_selected", "svm", "svm_selected"]
 

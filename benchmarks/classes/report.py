@@ -20,13 +20,12 @@ from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 
-from report import markdown
-
-from classes.cases import DATASETS, LEAST_LEFT, TITLES
-from classes.draw import draw
-from classes.methods import METHODS, OURS
-from classes.results import Result, Results
-from classes.summary import Row, mean_over, ranked, rows_of
+from benchmarks.classes.cases import DATASETS, LEAST_LEFT, TITLES
+from benchmarks.classes.draw import draw
+from benchmarks.classes.methods import METHODS, OURS
+from benchmarks.classes.results import Result, Results
+from benchmarks.classes.summary import Row, mean_over, ranked, rows_of
+from benchmarks.common.report import markdown
 
 ABOUT = f"""A class is to be found among unlabelled points from a few known members, and nothing else: no negatives, no share
 of the class. Every method is at its defaults or selects its settings without negatives, by Lee and Liu's criterion: (recall

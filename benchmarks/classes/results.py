@@ -15,7 +15,7 @@ from dataclasses import asdict, dataclass, fields
 from pathlib import Path
 from typing import IO
 
-from classes.cases import Case
+from benchmarks.classes.cases import Case
 
 __all__ = ["Key", "Result", "Results"]
 

@@ -21,9 +21,9 @@ from threadpoolctl import threadpool_limits
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 
-from classes.cases import DATASETS, LABELS, LEAST_LEFT, SPLITS, Case, cases, split
-from classes.methods import METHODS, OURS, Found
-from classes.results import Key, Result, Results
+from benchmarks.classes.cases import DATASETS, LABELS, LEAST_LEFT, SPLITS, Case, cases, split
+from benchmarks.classes.methods import METHODS, OURS, Found
+from benchmarks.classes.results import Key, Result, Results
 from momentlp.errors import DataError
 
 ALIASES = {"all": list(METHODS), "peers": [name for name in METHODS if name != OURS]}

@@ -13,9 +13,9 @@ from functools import cached_property
 
 import numpy as np
 
-from classes.cases import DATASETS, Case
-from classes.methods import METHODS, OURS
-from classes.results import Result
+from benchmarks.classes.cases import DATASETS, Case
+from benchmarks.classes.methods import METHODS, OURS
+from benchmarks.classes.results import Result
 
 __all__ = ["Row", "mean_over", "ranked", "rows_of"]
 

@@ -15,7 +15,7 @@ import numpy as np
 from scipy import sparse
 from sklearn.neighbors import kneighbors_graph
 
-from classes.criterion import cut_off, folds
+from benchmarks.classes.criterion import cut_off, folds
 
 __all__ = ["walk"]
 

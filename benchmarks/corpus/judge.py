@@ -13,7 +13,7 @@ from fractions import Fraction
 import numpy as np
 
 import momentlp as mlp
-from corpus.problems import Hard
+from benchmarks.corpus.problems import Hard
 from momentlp.proof.exact.integers import IntegerProgram
 from momentlp.proof.exact.proof import prove
 

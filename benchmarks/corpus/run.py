@@ -19,8 +19,8 @@ import numpy as np
 sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 
 import momentlp as mlp
-from corpus.judge import Truth
-from corpus.problems import FAMILIES, Hard, corpus
+from benchmarks.corpus.judge import Truth
+from benchmarks.corpus.problems import FAMILIES, Hard, corpus
 from momentlp.backend.registry import get_backend
 from momentlp.runtime.text_table import align_columns
 

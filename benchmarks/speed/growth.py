@@ -15,10 +15,10 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from draw import draw_growth
-from measure import side_by_side
-from peers import PEERS, REFERENCE
-from report import DOCS, Row, bytes_of, figure, made, markdown, print_table, seconds_of, write
+from benchmarks.common.draw import draw_growth
+from benchmarks.common.measure import side_by_side
+from benchmarks.common.peers import PEERS, REFERENCE
+from benchmarks.common.report import DOCS, Row, bytes_of, figure, made, markdown, print_table, seconds_of, write
 
 IN_MEMORY = 1_000_000  # points from which on they stay on disk
 Record = dict[str, Any]

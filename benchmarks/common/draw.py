@@ -8,8 +8,8 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-from peers import PEERS, REFERENCE
 
+from benchmarks.common.peers import PEERS, REFERENCE
 from momentlp.plots import GREY, RED, new_axes
 
 __all__ = ["draw_growth"]

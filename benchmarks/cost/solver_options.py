@@ -7,9 +7,8 @@ from __future__ import annotations
 
 import time
 
-from timing import usps_protocol
-
 import momentlp as mlp
+from benchmarks.common.timing import usps_protocol
 
 WAYS = [
     ("highs", "as momentlp runs it", {}),

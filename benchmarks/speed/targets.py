@@ -16,14 +16,14 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 import numpy as np
-from measure import Measured, side_by_side
-from peers import PEERS, REFERENCE
-from problems import make, paper_problem
-from report import DOCS, Row, figure, markdown, print_table, seconds_of, write
-from targets_large import from_disk, many_passes, over_workers
-from timing import interleaved, ratio
 
 import momentlp as mlp
+from benchmarks.common.measure import Measured, side_by_side
+from benchmarks.common.peers import PEERS, REFERENCE
+from benchmarks.common.problems import make, paper_problem
+from benchmarks.common.report import DOCS, Row, figure, markdown, print_table, seconds_of, write
+from benchmarks.common.timing import interleaved, ratio
+from benchmarks.speed.targets_large import from_disk, many_passes, over_workers
 from momentlp.errors import DataError
 
 LIMIT, BUDGET = 900.0, 120.0  # seconds: for one run of a way, and for all its rounds

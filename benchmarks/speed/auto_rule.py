@@ -9,10 +9,9 @@ from __future__ import annotations
 import argparse
 import statistics
 
-from problems import gaussians
-from timing import interleaved
-
 import momentlp as mlp
+from benchmarks.common.problems import gaussians
+from benchmarks.common.timing import interleaved
 
 POINTS = (250, 500, 1000, 1500, 2000, 4000)
 MOMENTS = (2, 8, 32, 128, 512)

@@ -14,9 +14,9 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-from timing import usps, usps_protocol
 
 import momentlp as mlp
+from benchmarks.common.timing import usps, usps_protocol
 from momentlp.datasets.synthetic import make_ring
 from momentlp.datasets.usps import usps_split
 

@@ -27,7 +27,7 @@ from pathlib import Path
 from types import TracebackType
 from typing import Any, Self
 
-from timing import GaveUpError, interleaved
+from benchmarks.common.timing import GaveUpError, interleaved
 
 __all__ = ["Measured", "Way", "alone", "side_by_side"]
 

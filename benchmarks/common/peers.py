@@ -16,9 +16,9 @@ from functools import partial
 from typing import Any
 
 import numpy as np
-from problems import Case
 
 import momentlp as mlp
+from benchmarks.common.problems import Case
 
 __all__ = ["PEERS", "REFERENCE", "Found", "Peer"]
 

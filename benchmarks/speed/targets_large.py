@@ -11,12 +11,12 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-from measure import alone
-from peers import REFERENCE
-from problems import make, written
-from report import bytes_of, seconds_of
 
 import momentlp as mlp
+from benchmarks.common.measure import alone
+from benchmarks.common.peers import REFERENCE
+from benchmarks.common.problems import make, written
+from benchmarks.common.report import bytes_of, seconds_of
 
 __all__ = ["from_disk", "many_passes", "over_workers"]
 

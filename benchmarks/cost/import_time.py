@@ -6,7 +6,7 @@ import subprocess
 import sys
 from functools import partial
 
-from timing import interleaved, print_ratios
+from benchmarks.common.timing import interleaved, print_ratios
 
 STATEMENTS = {
     "nothing": "pass",

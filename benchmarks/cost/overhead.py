@@ -13,9 +13,9 @@ from typing import Any
 
 import highspy
 import numpy as np
-from timing import interleaved, print_ratios, usps_protocol
 
 import momentlp as mlp
+from benchmarks.common.timing import interleaved, print_ratios, usps_protocol
 
 EPS = 30.0
 

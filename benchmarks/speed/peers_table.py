@@ -11,12 +11,11 @@ import statistics
 from pathlib import Path
 from typing import Any
 
-from measure import Measured, side_by_side
-from peers import PEERS, REFERENCE
-from problems import describe
-from report import DOCS, Row, bytes_of, figure, markdown, print_table, write
-from timing import ratio, usps
-
+from benchmarks.common.measure import Measured, side_by_side
+from benchmarks.common.peers import PEERS, REFERENCE
+from benchmarks.common.problems import describe
+from benchmarks.common.report import DOCS, Row, bytes_of, figure, markdown, print_table, write
+from benchmarks.common.timing import ratio, usps
 from momentlp.errors import DataError
 
 ABOUT = f"""All ways take turns, each in a process of its own. Times are medians over the rounds (and their range), ratios

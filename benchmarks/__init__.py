@@ -1,0 +1,1 @@
+"""What momentlp costs and finds, measured beside its peers. See README.md."""
