@@ -1,21 +1,28 @@
 # 'make demo' and 'make test' do all their set-up themselves, in a virtual environment of their own.
 PYTHON ?= python3
 VENV ?= .venv
+ifeq ($(OS),Windows_NT)
+BIN := $(VENV)/Scripts
+else
 BIN := $(VENV)/bin
+endif
+PIP := $(BIN)/python -m pip --quiet --disable-pip-version-check
 READY := $(VENV)/.ready
 BENCH := $(VENV)/.bench
 SCRATCH ?= /tmp/momentlp-bench
-ESTIMATORS := $(patsubst %,tests/unit/%,estimator features spec)
+ESTIMATORS := tests/unit/estimator tests/unit/features/test_graph.py tests/unit/spec/test_prepared.py
 CLASSES ?= classes.csv
 PRIOR ?= prior.csv
 REPRODUCE ?= momentlp-reproduce
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test lint types bench bench-cost bench-targets bench-peers bench-growth bench-classes test-slow test-oldest reproduce verify mutation clean
+.PHONY: help demo test tests lint imports types docs coverage dist bench bench-cost bench-targets bench-peers bench-growth bench-classes test-slow test-oldest reproduce verify mutation clean
 
 help:
 	@echo "make demo        find one digit among 1797 from 30 known ones, and draw it"
-	@echo "make test        ruff, mypy, tests and doctests"
+	@echo "make test        lint, types, tests and doctests: what every change must pass"
+	@echo "                 (in parts: lint, types, tests; docs runs only the examples and links of README and docs)"
+	@echo "make coverage    the tests with line and branch coverage; htmlcov/index.html shows it line by line"
 	@echo "make test-slow   the long tests that 'make test' leaves out"
 	@echo "make test-oldest the estimators, with the checks of scikit-learn, on the oldest versions that are supported"
 	@echo "make verify      every property with 10,000 examples, the corpus of hard problems, fuzzing: under an hour on 2 cores"
@@ -26,26 +33,51 @@ help:
 	@echo "make bench-classes  find a class from few labels, beside one-class and PU learners; about two hours"
 	@echo "make reproduce   every figure and number of the paper, and what is beyond it, on the USPS digits that MOMENTLP_USPS names;"
 	@echo "                 under half an hour on 2 cores. Stopped, it goes on where it was. Tables and pictures: docs/results"
+	@echo "make dist        build wheel and sdist in dist/"
 	@echo "make clean       remove the virtual environment and what tools left behind"
 
 $(READY): pyproject.toml
 	$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11) and "momentlp needs Python 3.11 or later: make PYTHON=python3.12 ...")'
 	$(PYTHON) -m venv $(VENV)
-	$(BIN)/python -m pip install --quiet --disable-pip-version-check --editable '.[test]'
+	$(PIP) install --upgrade 'pip>=25.1'  # the first that installs dependency groups
+	$(PIP) install --group test --group lint --editable '.[all]'
 	@touch $@
 
 demo: $(READY)
 	$(BIN)/momentlp demo
 
-lint: $(READY)
+lint: $(READY) imports
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
+	$(BIN)/codespell .
+
+imports: $(READY)
+	$(BIN)/lint-imports
 
 types: $(READY)
 	$(BIN)/mypy
 
-test: lint types
+tests: $(READY)
 	$(BIN)/python -m pytest -m 'not slow'
+
+test: lint types tests
+
+docs: $(READY)
+	$(BIN)/python -m pytest README.md docs tests/unit/test_links.py
+
+coverage: $(READY)
+	$(PIP) install --group coverage
+	$(BIN)/python -m coverage erase
+	$(BIN)/python -m coverage run -m pytest -m 'not slow'
+	$(BIN)/python -m coverage combine --quiet
+	$(BIN)/python -m coverage html --quiet
+	$(BIN)/python -m coverage report
+
+dist: $(READY)
+	$(PIP) install --group build
+	rm -rf dist
+	$(BIN)/python -m build
+	$(BIN)/python -m twine check --strict dist/*
 
 test-slow: $(READY)
 	$(BIN)/python -m pytest -m slow
@@ -56,7 +88,7 @@ test-oldest:
 	$(VENV)-oldest/bin/python -m pytest $(ESTIMATORS)
 
 verify: $(READY)
-	$(BIN)/python -m pip install --quiet --disable-pip-version-check --editable '.[fuzz]'
+	$(PIP) install --group fuzz
 	$(BIN)/python tests/verify.py
 
 mutation: $(READY)
@@ -65,7 +97,7 @@ mutation: $(READY)
 bench: bench-cost bench-targets bench-peers bench-growth
 
 $(BENCH): $(READY)
-	$(BIN)/python -m pip install --quiet --disable-pip-version-check --editable '.[bench]'
+	$(PIP) install --group bench
 	@touch $@
 
 bench-cost: $(BENCH)
@@ -94,5 +126,5 @@ reproduce: $(READY)
 	cd $(REPRODUCE) && find . \( -name '*.md' -o -name '*.png' -o -name '*.csv' \) -exec cp --parents {} $(CURDIR)/docs/results \;
 
 clean:
-	rm -rf $(VENV) $(VENV)-oldest .mypy_cache .pytest_cache .ruff_cache .hypothesis
+	rm -rf $(VENV) $(VENV)-oldest .coverage* htmlcov dist .mypy_cache .import_linter_cache .pytest_cache .ruff_cache .hypothesis
 	find . -name __pycache__ -prune -exec rm -rf {} +
