@@ -7,14 +7,10 @@ import signal
 import subprocess
 import sys
 import textwrap
-import threading
 import time
-from collections.abc import Iterator
 
 import pytest
 from helpers.places import TESTS
-
-from momentlp.runtime.interruptible import MAX_SECONDS_TO_STOP, run_interruptible
 
 pytestmark = pytest.mark.skipif(os.name != "posix", reason="sends SIGINT")
 
@@ -131,52 +127,6 @@ def test_an_interrupt_stops_an_isolated_solver(wait: float) -> None:
     assert interrupt(backend, ", isolate=True", wait=wait, warm=False, again="'highs', isolate=True") < MAX_SECONDS
 
 
-@pytest.mark.parametrize("warm", [False, True], ids=["imported", "built"])
-def test_pyomo_can_be_interrupted_while_its_model_is(warm: bool) -> None:
+@pytest.mark.parametrize("warm", [False, True], ids=["load", "build"])
+def test_pyomo_can_be_interrupted_while_it_is_loaded_and_while_it_builds_its_model(warm: bool) -> None:
     assert interrupt("'pyomo'", wait=0.4, warm=warm) < MAX_SECONDS
-
-
-def test_run_interruptible_returns_and_raises_what_the_work_does() -> None:
-    def fail() -> None:
-        raise KeyError("mine")
-
-    assert run_interruptible(lambda: [1, 2], stop=fail) == [1, 2]
-    with pytest.raises(KeyError, match="mine"):
-        run_interruptible(fail, stop=lambda: None)
-
-
-@pytest.fixture(autouse=True)
-def _handle_sigint() -> Iterator[None]:
-    """Let SIGINT raise KeyboardInterrupt: a process that was started in the background ignores it."""
-    before = signal.signal(signal.SIGINT, signal.default_int_handler)
-    yield
-    signal.signal(signal.SIGINT, before)
-
-
-def _interrupt_soon(seconds: float) -> None:
-    threading.Timer(seconds, signal.raise_signal, [signal.SIGINT]).start()
-
-
-def test_interrupted_work_is_asked_to_stop_until_it_does() -> None:
-    asked: list[float] = []
-    ended = threading.Event()
-
-    def work() -> None:
-        while len(asked) < 3:  # it ignores the first requests
-            time.sleep(0.01)
-        ended.set()
-
-    _interrupt_soon(0.2)
-    with pytest.raises(KeyboardInterrupt):
-        run_interruptible(work, stop=lambda: asked.append(time.perf_counter()))
-    assert ended.wait(10)
-
-
-def test_interrupted_work_that_does_not_stop_is_left_behind() -> None:
-    free = threading.Event()
-    _interrupt_soon(0.1)
-    started = time.perf_counter()
-    with pytest.raises(KeyboardInterrupt):
-        run_interruptible(free.wait, stop=lambda: None)
-    assert MAX_SECONDS_TO_STOP <= time.perf_counter() - started < MAX_SECONDS
-    free.set()
