@@ -13,15 +13,15 @@ from momentlp.runtime.inside_worker import MessageChannel, die_with_parent, exit
 from momentlp.runtime.messages import receive
 
 
-class OnlyInWorker:
-    """An object that can be pickled in the worker and not unpickled in its parent."""
+class Unloadable:
+    """An object that can be pickled and not unpickled."""
 
     def __reduce__(self) -> Any:
-        return (_refuse_to_load, ())
+        return (refuse_to_load, ())
 
 
-def _refuse_to_load() -> None:
-    raise LookupError("only in the worker")
+def refuse_to_load() -> None:
+    raise LookupError("cannot be loaded")
 
 
 def main() -> NoReturn:
@@ -73,6 +73,6 @@ REQUESTS: dict[str, Callable[..., None]] = {
     "hang": hang,
     "warn": warn,
     "fail": lambda channel: channel.send_error(KeyError("basis")),
-    "send unreadable": lambda channel: channel.send("object", OnlyInWorker()),
+    "send unreadable": lambda channel: channel.send("object", Unloadable()),
     "callback": lambda channel: channel.make_callback("log")("a line"),
 }
