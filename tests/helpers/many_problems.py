@@ -11,8 +11,7 @@ import pytest
 
 import momentlp as mlp
 
-RNG = np.random.default_rng(0)
-X = RNG.normal(size=(1500, 100))  # large enough to be shared between processes
+X = np.random.default_rng(0).normal(size=(1500, 100))  # large enough to be shared between processes
 SPEC = mlp.Spec(tolerance=mlp.Absolute(5.0))
 SMALL = np.arange(40.0).reshape(20, 2)
 in_one_and_two_processes = pytest.mark.parametrize("n_jobs", [1, 2])

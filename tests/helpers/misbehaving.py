@@ -57,6 +57,17 @@ class Reports(Misbehaving):
         return Highs().run(problem, mlp.Options())
 
 
+class ReportsAndHangs(Reports):
+    """A backend that starts a process, writes the ids of both to a file, calls ``log``, and never returns."""
+
+    def run(self, problem: mlp.Problem, options: mlp.Options) -> mlp.Answer:
+        _child = write_pids(options.native["path"])  # kept: Python warns about a child process that nobody holds
+        if options.log is not None:
+            options.log("hanging")
+        hold_the_lock()
+        raise AssertionError("unreachable")
+
+
 class UnpicklableError(Exception):
     """An error that cannot be unpickled: its constructor takes two arguments, its pickle holds one."""
 
@@ -146,8 +157,13 @@ def warn() -> None:
 
 def write_pids_and_hang(path: str) -> None:
     """Start a process, write the ids of this process and of that one to a file, and never return."""
+    _child = write_pids(path)  # kept: Python warns about a child process that nobody holds
+    hold_the_lock()
+
+
+def write_pids(path: str) -> subprocess.Popen[bytes]:
     child = subprocess.Popen(["sleep", "600"])
     target = Path(path)
     target.with_suffix(".part").write_text(f"{os.getpid()} {child.pid}")
-    target.with_suffix(".part").rename(target)
-    hold_the_lock()
+    target.with_suffix(".part").rename(target)  # in one step: a reader never sees half of it
+    return child

@@ -8,8 +8,9 @@ from collections.abc import Iterator
 from functools import partial
 from typing import Any
 
+import numpy as np
 import pytest
-from helpers.many_problems import RNG, in_one_and_two_processes, same, small
+from helpers.many_problems import in_one_and_two_processes, same, small
 from helpers.misbehaving import Misbehaving, UnpicklableError
 
 import momentlp as mlp
@@ -24,7 +25,7 @@ def raises_unpicklable_error() -> mlp.Problem:
 
 
 @in_one_and_two_processes
-def test_one_failure_does_not_lose_the_others(n_jobs: int) -> None:
+def test_one_failure_does_not_affect_the_others(n_jobs: int) -> None:
     good = small(0)
     mixed: list[Any] = [
         good,
@@ -37,9 +38,7 @@ def test_one_failure_does_not_lose_the_others(n_jobs: int) -> None:
         small(2),
     ]
     found = mlp.solve_many(mixed, n_jobs=n_jobs)
-    assert [type(one).__name__ for one in found] == ["Solution", "FailedSolve"] + ["Solution"] + ["FailedSolve"] * 4 + [
-        "Solution"
-    ]
+    assert [isinstance(one, mlp.Solution) for one in found] == [True, False, True, False, False, False, False, True]
     assert same(found[2], mlp.solve(small(1)))
     failed = [one for one in found if isinstance(one, mlp.FailedSolve)]
     assert [one.index for one in failed] == [1, 3, 4, 5, 6]
@@ -93,8 +92,8 @@ def test_the_result_of_keep_replaces_the_solution(n_jobs: int) -> None:
 
 
 @in_one_and_two_processes
-def test_warnings_of_workers_are_raised_here(n_jobs: int) -> None:
-    alone = mlp.Spec(tolerance=mlp.Absolute(1e-9)).compile(RNG.normal(size=(5, 6)), labelled=[0, 1])
+def test_warnings_in_workers_are_warnings_of_the_caller(n_jobs: int) -> None:
+    alone = mlp.Spec(tolerance=mlp.Absolute(1e-9)).compile(np.random.default_rng(0).normal(size=(5, 6)), labelled=[0, 1])
     with pytest.warns(mlp.OnlyLabelledWarning, match="the answer is the labelled set itself"):
         found = mlp.solve_many([alone], n_jobs=n_jobs)
     assert found[0].status is mlp.Status.OPTIMAL

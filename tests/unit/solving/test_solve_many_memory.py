@@ -14,7 +14,6 @@ import numpy as np
 import pytest
 import scipy.sparse as sp
 from helpers.many_problems import (
-    RNG,
     SPEC,
     X,
     in_one_and_two_processes,
@@ -161,11 +160,12 @@ def test_problems_are_taken_when_they_are_needed(n_jobs: int, monkeypatch: pytes
 
     def fresh() -> Iterator[mlp.Problem]:
         nonlocal drawn, max_unfinished, max_stored
+        rng = np.random.default_rng(0)
         for _ in range(24):
             drawn += 1
             max_unfinished = max(max_unfinished, drawn - done)
             max_stored = max(max_stored, shared_memory_of_this_process() if sys.platform == "linux" else 0)
-            yield SPEC.compile(RNG.normal(size=(100, 2)), labelled=[0, 1])
+            yield SPEC.compile(rng.normal(size=(100, 2)), labelled=[0, 1])
 
     def count(number: int, total: int | None) -> None:
         nonlocal done
