@@ -1,1 +1,1 @@
-"""Processes, threads, memory, files and text tables: nothing here knows of linear programs."""
+"""Processes, threads, memory, files and text tables. Nothing here knows about linear programs."""

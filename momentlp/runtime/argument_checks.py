@@ -1,7 +1,7 @@
 """Checks of single arguments: numbers, integers, switches, functions.
 
-Each takes the name of the argument and its value, returns the value as a plain Python object, and raises
-:class:`~momentlp.errors.OptionError` with a sentence that names both.
+Each function takes the name of an argument and its value, and returns the value as a plain Python object. If the value is
+wrong, it raises :class:`~momentlp.errors.OptionError` with a message that names the argument and the value.
 """
 
 from __future__ import annotations
@@ -32,19 +32,19 @@ def check_number(
     Parameters
     ----------
     name : str
-        The argument, for the message.
+        The name of the argument, for the message.
     value : object
     above, minimum, maximum : float, optional
         The range: ``above`` is excluded, ``minimum`` and ``maximum`` are included.
     infinite : bool
         Whether infinity is allowed.
     hint : str
-        What to do instead, as a sentence that follows the message.
+        A sentence that is added to the message and says what to do instead.
 
     Raises
     ------
     OptionError
-        If it is no real number (True and NaN are none), or outside the range.
+        If it is not a real number (True and NaN are not), or if it is outside the range.
 
     Examples
     --------
@@ -55,8 +55,7 @@ def check_number(
         ...
     momentlp.errors.OptionError: level must be a number above 0 and at most 1, not 2.0.
     """
-    is_switch = isinstance(value, (bool, np.bool_))
-    number = float(value) if not is_switch and isinstance(value, Real) else math.nan
+    number = float(value) if isinstance(value, Real) and not _is_switch(value) else math.nan
     in_range = (
         (above is None or number > above)
         and (minimum is None or number >= minimum)
@@ -64,7 +63,7 @@ def check_number(
         and (infinite or math.isfinite(number))
     )
     if math.isnan(number) or not in_range:
-        limits = _limits(above, minimum, maximum)
+        limits = _describe_range(above, minimum, maximum)
         raise OptionError(f"{name} must be a number{limits}, not {value!r}.{f' {hint}' if hint else ''}")
     return number
 
@@ -75,17 +74,17 @@ def check_integer(name: str, value: Any, *, minimum: int | None = None, maximum:
     Parameters
     ----------
     name : str
-        The argument, for the message.
+        The name of the argument, for the message.
     value : object
     minimum, maximum : int, optional
         The range, ends included.
     hint : str
-        What to do instead, as a sentence that follows the message.
+        A sentence that is added to the message and says what to do instead.
 
     Raises
     ------
     OptionError
-        If it is no integer (True is none), or outside the range.
+        If it is not an integer (True is not, nor is 2.0), or if it is outside the range.
 
     Examples
     --------
@@ -96,45 +95,43 @@ def check_integer(name: str, value: Any, *, minimum: int | None = None, maximum:
         ...
     momentlp.errors.OptionError: repeat must be an integer of at least 1, not 2.5.
     """
-    is_switch = isinstance(value, (bool, np.bool_))
-    if (
-        is_switch
-        or not isinstance(value, Integral)
-        or (minimum is not None and value < minimum)
-        or (maximum is not None and value > maximum)
-    ):
-        if minimum is not None and maximum is not None:
-            limits = f" from {minimum} to {maximum}"
-        else:
-            limits = (
-                f" of at least {minimum}" if minimum is not None else f" of at most {maximum}" if maximum is not None else ""
-            )
+    is_integer = isinstance(value, Integral) and not _is_switch(value)
+    number = int(value) if is_integer else 0
+    if not is_integer or (minimum is not None and number < minimum) or (maximum is not None and number > maximum):
+        limits = _describe_integer_range(minimum, maximum)
         raise OptionError(f"{name} must be an integer{limits}, not {value!r}.{f' {hint}' if hint else ''}")
-    return int(value)
+    return number
 
 
 def check_bool(name: str, value: Any) -> bool:
-    """Return a switch as it is; raise OptionError if it is neither True nor False."""
-    if not isinstance(value, (bool, np.bool_)):
+    """Return a switch as a bool; raise OptionError if it is neither True nor False."""
+    if not _is_switch(value):
         raise OptionError(f"{name} must be True or False, not {value!r}.")
     return bool(value)
 
 
 def check_function(name: str, value: Any, takes: str) -> Any:
-    """Return a function as it is; raise OptionError if it cannot be called. ``takes`` says what it is called with."""
+    """Return a function unchanged; raise OptionError if it cannot be called.
+
+    ``takes`` describes its arguments, for the message.
+    """
     if not callable(value):
         raise OptionError(f"{name} must be a function of {takes}, not {value!r}.")
     return value
 
 
 def check_progress(name: str, value: Any) -> Any:
-    """Return a request for progress: True, False, or a function of the number done and the number in all."""
-    if not isinstance(value, (bool, np.bool_)) and not callable(value):
+    """Return the value of ``progress``: True, False, or a function of the number done and the total."""
+    if not _is_switch(value) and not callable(value):
         raise OptionError(f"{name} must be True, False or a function of two numbers (done, in all), not {value!r}.")
     return value
 
 
-def _limits(above: float | None, minimum: float | None, maximum: float | None) -> str:
+def _is_switch(value: Any) -> bool:
+    return isinstance(value, (bool, np.bool_))
+
+
+def _describe_range(above: float | None, minimum: float | None, maximum: float | None) -> str:
     parts = []
     if above is not None:
         parts.append(f"above {above:g}")
@@ -143,3 +140,11 @@ def _limits(above: float | None, minimum: float | None, maximum: float | None) -
     if maximum is not None:
         parts.append(f"at most {maximum:g}" if parts else f"of at most {maximum:g}")
     return f" {' and '.join(parts)}" if parts else ""
+
+
+def _describe_integer_range(minimum: int | None, maximum: int | None) -> str:
+    if minimum is not None and maximum is not None:
+        return f" from {minimum} to {maximum}"
+    if minimum is not None:
+        return f" of at least {minimum}"
+    return f" of at most {maximum}" if maximum is not None else ""

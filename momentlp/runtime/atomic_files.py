@@ -1,4 +1,4 @@
-"""Files: written so that a reader never sees half of one, and what goes wrong in reading one that is not whole."""
+"""Write files so that a reader never sees half of one."""
 
 from __future__ import annotations
 
@@ -12,11 +12,24 @@ from momentlp.errors import DataError
 
 __all__ = ["write_atomically"]
 
-"""What Python, numpy and scipy raise over a file that is not what it says it is."""
-
 
 def write_atomically(path: Path, write: Callable[[IO[bytes]], Any]) -> None:
-    """Write to a temporary file beside ``path`` and move it there in one step; on any error ``path`` stays as it was."""
+    """Write a file in one step: the new content replaces the old one completely, or not at all.
+
+    The content is written to a temporary file in the same folder, which then replaces ``path``. After an error the temporary
+    file is removed and ``path`` is as it was.
+
+    Parameters
+    ----------
+    path : Path
+    write : callable
+        Called with the temporary file, opened in binary mode; writes the content.
+
+    Raises
+    ------
+    DataError
+        If the folder does not exist.
+    """
     temporary = path.with_name(f".{path.name}.{uuid.uuid4().hex}.tmp")
     if not path.parent.is_dir():
         raise DataError(f"cannot write {str(path)!r}: there is no folder {str(path.parent)!r}.")

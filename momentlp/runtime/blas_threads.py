@@ -1,7 +1,7 @@
-"""One thread for linear algebra, while the pieces are small.
+"""Keep linear algebra to one thread while its matrices are small.
 
-BLAS libraries hand even small products to all cores and keep them spinning in wait for the next. On a machine with anything
-else to do, a solve of thousands of small products then takes ten times as long.
+BLAS libraries split even small products over all cores, and their threads then wait for the next product in a busy loop. If
+the machine has anything else to do, a solve with thousands of small products takes ten times as long.
 """
 
 from __future__ import annotations
@@ -15,34 +15,34 @@ from typing import Any
 __all__ = ["n_cores", "one_blas_thread"]
 
 
-class _Limit:
-    """The limit, shared by all threads of this process that want it: the first sets it, the last takes it back."""
+class _BlasLimit:
+    """The limit of this process. All threads share it: the first one to enter sets it, the last one to leave removes it."""
 
     def __init__(self) -> None:
         self._lock = threading.Lock()
-        self._holders = 0
+        self._n_inside = 0
         self._controller: Any = None
         self._limit: Any = None
 
     def enter(self) -> None:
-        import scipy.linalg  # noqa: F401  its BLAS is a library of its own, which must be there to be limited
+        import scipy.linalg  # noqa: F401  scipy has a BLAS library of its own, which must be loaded to be limited
         from threadpoolctl import ThreadpoolController
 
         with self._lock:
-            if self._holders == 0:
-                self._controller = self._controller or ThreadpoolController()  # looking up libraries takes milliseconds
+            if self._n_inside == 0:
+                self._controller = self._controller or ThreadpoolController()  # kept: making one takes milliseconds
                 self._limit = self._controller.limit(limits=1, user_api="blas")
                 self._limit.__enter__()
-            self._holders += 1
+            self._n_inside += 1
 
     def leave(self) -> None:
         with self._lock:
-            self._holders -= 1
-            if self._holders == 0:
+            self._n_inside -= 1
+            if self._n_inside == 0:
                 self._limit.__exit__(None, None, None)
 
 
-_LIMIT = _Limit()
+_LIMIT = _BlasLimit()
 
 
 def n_cores() -> int:
@@ -52,7 +52,10 @@ def n_cores() -> int:
 
 @contextmanager
 def one_blas_thread() -> Iterator[None]:
-    """Keep BLAS to one thread inside; several threads may be inside at once, and leave in any order."""
+    """Limit BLAS to one thread inside a ``with`` block.
+
+    Blocks may be nested. Several threads may be inside at once and leave in any order.
+    """
     _LIMIT.enter()
     try:
         yield

@@ -1,4 +1,4 @@
-"""Small tables in HTML, for notebooks. Every value is escaped."""
+"""Small tables in HTML, for notebooks. All text is escaped."""
 
 from __future__ import annotations
 
@@ -7,11 +7,19 @@ from html import escape
 
 __all__ = ["MAX_ROWS", "html_table", "shorten_rows"]
 
-MAX_ROWS = 20  # a longer table shows its first and last rows
+MAX_ROWS = 20  # of a longer table, only the first and the last rows are shown
 
 
 def html_table(title: str, rows: Iterable[Sequence[object]], heading: Sequence[str] = ()) -> str:
-    """Return a table in HTML. The first cell of a row is its heading; a row of one cell spans the table.
+    """Return a table in HTML.
+
+    Parameters
+    ----------
+    title : str
+    rows : iterable of sequences
+        The first cell of each row is its heading. A row of one cell spans all columns.
+    heading : sequence of str
+        The headings of the columns; by default there are none.
 
     Examples
     --------
@@ -21,7 +29,7 @@ def html_table(title: str, rows: Iterable[Sequence[object]], heading: Sequence[s
     rows = [tuple(row) for row in rows]
     width = max((len(row) for row in rows), default=1)
     head = "".join(f"<th>{escape(name)}</th>" for name in heading)
-    body = "".join(f"<tr>{_cells(row, width)}</tr>" for row in rows)
+    body = "".join(f"<tr>{_format_cells(row, width)}</tr>" for row in rows)
     return (
         f"<table><caption><b>{escape(title)}</b></caption>"
         + (f"<thead><tr>{head}</tr></thead>" if head else "")
@@ -30,13 +38,13 @@ def html_table(title: str, rows: Iterable[Sequence[object]], heading: Sequence[s
 
 
 def shorten_rows(rows: Sequence[Sequence[object]]) -> list[tuple[object, ...]]:
-    """Leave out the middle of a long table, with a row that says how many rows are missing."""
-    left_out, half = len(rows) - MAX_ROWS, MAX_ROWS // 2
+    """Replace the middle rows of a long table by one row that says how many rows are missing."""
+    n_missing, half = len(rows) - MAX_ROWS, MAX_ROWS // 2
     kept = [tuple(row) for row in rows]
-    return [*kept[:half], (f"... {left_out} more ...",), *kept[-half:]] if left_out > 1 else kept
+    return [*kept[:half], (f"... {n_missing} more ...",), *kept[-half:]] if n_missing > 1 else kept
 
 
-def _cells(row: Sequence[object], width: int) -> str:
+def _format_cells(row: Sequence[object], width: int) -> str:
     if len(row) == 1:
         return f'<th colspan="{width}">{escape(str(row[0]))}</th>'
     return f"<th>{escape(str(row[0]))}</th>" + "".join(f"<td>{escape(str(cell))}</td>" for cell in row[1:])

@@ -1,7 +1,8 @@
-"""Work in a thread of its own, so that Ctrl-C reaches the caller while a solver is busy.
+"""Run a solver in another thread, so that Ctrl-C works while it is busy.
 
-Python delivers Ctrl-C to the main thread, and only between two steps of Python. A solver that works in C for minutes holds
-it off for as long; one that lets go of Python's lock can be left to another thread, with the main one free to listen.
+Python handles Ctrl-C in the main thread only, and only between two steps of Python code. A solver that runs C code for
+minutes in the main thread delays it for minutes. If the solver releases Python's global lock, it can run in another thread
+while the main thread waits and handles Ctrl-C.
 """
 
 from __future__ import annotations
@@ -18,24 +19,26 @@ __all__ = ["import_interruptible", "run_interruptible"]
 
 T = TypeVar("T")
 
-PATIENCE = 0.2  # seconds that an interrupted solver has to come to rest before the caller gets the prompt back
-LOOK = 0.05  # seconds between two requests to stop
-SECONDS_AT_EXIT = 10.0  # for work left behind: a solver that comes back to a Python that is going down would crash
+POLL_SECONDS = 0.1  # on Windows a wait does not notice Ctrl-C before its end, so waits are short
+MAX_SECONDS_TO_STOP = 0.2  # that the caller waits for interrupted work to end, before the interrupt is raised
+SECONDS_BETWEEN_STOP_REQUESTS = 0.05
+MAX_SECONDS_AT_EXIT = 10.0  # that Python waits at its exit for work that still runs: it would crash in a closed Python
 
 
 def run_interruptible(work: Callable[[], T], stop: Callable[[], object]) -> T:
     """Run ``work`` in another thread and return what it returns, or raise what it raises.
 
-    If the wait is interrupted, ``stop`` is called again and again, from a thread of its own, until the work has ended. The
-    interrupt is raised as soon as it has, or after a moment at the latest: work that is slow to notice is left behind, its
-    result is thrown away, and it ends when it looks. So ``work`` must own all that it touches.
+    If Ctrl-C interrupts the wait, ``stop`` is called repeatedly, from a thread of its own, until the work has ended. The
+    interrupt is raised when the work has ended, but at the latest after ``MAX_SECONDS_TO_STOP``. Work that has not ended by
+    then goes on until it notices the request; its result is discarded. So ``work`` must not use objects that the caller
+    changes later.
 
     Parameters
     ----------
     work : callable
-        Must let go of Python's lock while it is busy.
+        Must release Python's global lock while it is busy.
     stop : callable
-        Asks the work to end. It may be called at any time, also before the work has properly begun, and more than once.
+        Asks the work to end. It may be called at any time, also before the work has really begun, and more than once.
 
     Examples
     --------
@@ -46,7 +49,7 @@ def run_interruptible(work: Callable[[], T], stop: Callable[[], object]) -> T:
     results: list[T] = []
     errors: list[BaseException] = []
 
-    def labour() -> None:
+    def run_work() -> None:
         try:
             results.append(work())
         except BaseException as error:  # noqa: BLE001  raised again in the caller's thread
@@ -54,21 +57,21 @@ def run_interruptible(work: Callable[[], T], stop: Callable[[], object]) -> T:
         finally:
             done.set()
 
-    def insist() -> None:
-        while not done.wait(LOOK):
+    def request_stop() -> None:
+        while not done.wait(SECONDS_BETWEEN_STOP_REQUESTS):
             stop()
         atexit.unregister(done.wait)
 
     try:
-        threading.Thread(target=labour, name="momentlp-aside", daemon=True).start()
-        # Not Thread.join(): interrupted, it may take a running thread for a finished one.
-        while not done.wait(0.1):
+        threading.Thread(target=run_work, name="momentlp-solver", daemon=True).start()
+        # Not Thread.join(): after an interrupt it may report that a running thread has ended.
+        while not done.wait(POLL_SECONDS):
             pass
     except BaseException:
         stop()
-        atexit.register(done.wait, SECONDS_AT_EXIT)
-        threading.Thread(target=insist, name="momentlp-stop", daemon=True).start()
-        done.wait(PATIENCE)
+        atexit.register(done.wait, MAX_SECONDS_AT_EXIT)
+        threading.Thread(target=request_stop, name="momentlp-stop-request", daemon=True).start()
+        done.wait(MAX_SECONDS_TO_STOP)
         raise
     if errors:
         raise errors[0]
@@ -76,10 +79,11 @@ def run_interruptible(work: Callable[[], T], stop: Callable[[], object]) -> T:
 
 
 def import_interruptible(module: str) -> Any:
-    """Import a module so that Ctrl-C cannot leave half of it behind.
+    """Import a module so that Ctrl-C cannot leave it half imported.
 
-    Python keeps the parts of a package that were loaded before an interrupt, but not how they hang together, and the package
-    is of no use to the process any more. In a thread of its own the import goes on to its end, and the next one finds it.
+    If an interrupt stops an import, Python keeps the submodules that were loaded so far but not their connections, and the
+    package cannot be used in this process any more. In another thread the import continues to its end, and the next import
+    finds the complete module.
 
     Examples
     --------

@@ -14,14 +14,14 @@ def _is_number(cell: Any) -> bool:
 
 
 def markdown_table(rows: Sequence[Mapping[str, Any]], is_number: Callable[[Any], bool] = _is_number) -> str:
-    """Return a table in Markdown. Columns of numbers are set to the right, floats with three digits.
+    """Return a table in Markdown. Columns of numbers are aligned to the right; floats have three decimals.
 
     Parameters
     ----------
     rows : sequence of mapping
-        All with the keys of the first, which become the headings.
+        At least one. The keys of the first row are the headings; all rows must have them.
     is_number : callable
-        Says whether a cell is a number; default: ints and floats are, text is not.
+        Says whether a cell is a number. By default integers and floats are numbers, and text is not.
 
     Examples
     --------
@@ -33,10 +33,10 @@ def markdown_table(rows: Sequence[Mapping[str, Any]], is_number: Callable[[Any],
     headings = list(rows[0])
     alignment = ["---:" if all(is_number(row[heading]) for row in rows) else "---" for heading in headings]
     lines = ["| " + " | ".join(headings) + " |", "|" + "|".join(alignment) + "|"]
-    return "\n".join(lines + ["| " + " | ".join(_text(row[heading]) for heading in headings) + " |" for row in rows])
+    return "\n".join(lines + ["| " + " | ".join(_format_cell(row[heading]) for heading in headings) + " |" for row in rows])
 
 
-def _text(cell: Any) -> str:
+def _format_cell(cell: Any) -> str:
     if isinstance(cell, bool) or not isinstance(cell, float):
         return str(cell)
     return f"{cell:.3f}" if abs(cell) < 1000 else f"{cell:.1f}"

@@ -1,4 +1,4 @@
-"""How much memory a piece of work took at its peak, solver and all."""
+"""Measure the peak memory of a piece of work, including the memory of the solver."""
 
 from __future__ import annotations
 
@@ -11,12 +11,19 @@ from pathlib import Path
 
 __all__ = ["PeakMemory", "peak_memory"]
 
-STATUS = Path("/proc/self/status")
-CLEAR = Path("/proc/self/clear_refs")
+STATUS_FILE = Path("/proc/self/status")
+CLEAR_FILE = Path("/proc/self/clear_refs")
+RESET_PEAK = "5"  # Linux, proc(5): written to clear_refs, it sets the peak to the memory in use now
 
 
 class PeakMemory:
-    """Bytes by which the process grew at its highest point; None where the system cannot tell."""
+    """The result of :func:`peak_memory`.
+
+    Attributes
+    ----------
+    bytes : int or None
+        By how much the memory of the process grew at its peak; None if the system cannot measure it.
+    """
 
     def __init__(self) -> None:
         self.bytes: int | None = None
@@ -24,31 +31,34 @@ class PeakMemory:
 
 @contextmanager
 def peak_memory() -> Iterator[PeakMemory]:
-    """Measure the peak growth of resident memory inside a ``with`` block.
+    """Measure by how much the resident memory grows at its peak inside a ``with`` block.
 
-    Linux keeps a high-water mark per process that can be reset; memory that Python or C hold on to from earlier work is
-    returned first, so that it does not hide what the block takes. Elsewhere nothing is measured.
+    Linux records the peak of every process, and the record can be reset. Memory that Python or C keep from earlier work is
+    returned to the system first: the block would use it again, and its growth would seem too small. On other systems
+    nothing is measured.
     """
     result = PeakMemory()
-    before = _reset()
+    before = _reset_peak()
     yield result
     if before is not None:
-        result.bytes = max(0, _read("VmHWM") - before)
+        result.bytes = max(0, _read_status("VmHWM") - before)
 
 
-def _reset() -> int | None:
+def _reset_peak() -> int | None:
+    """Reset the recorded peak; return the bytes in use now, or None if the system has no such record."""
     if not sys.platform.startswith("linux"):
         return None
     gc.collect()
-    with suppress(OSError, AttributeError):  # not glibc: the mark is reset all the same
+    with suppress(OSError, AttributeError):  # C libraries other than glibc have no malloc_trim
         ctypes.CDLL(None).malloc_trim(0)
     try:
-        CLEAR.write_text("5")
-        return _read("VmRSS")
+        CLEAR_FILE.write_text(RESET_PEAK)
+        return _read_status("VmRSS")
     except (OSError, StopIteration):
         return None
 
 
-def _read(field: str) -> int:
-    line = next(line for line in STATUS.read_text().splitlines() if line.startswith(f"{field}:"))
+def _read_status(field: str) -> int:
+    """Return a field of the status file, which is in kilobytes, in bytes."""
+    line = next(line for line in STATUS_FILE.read_text().splitlines() if line.startswith(f"{field}:"))
     return int(line.split()[1]) * 1024

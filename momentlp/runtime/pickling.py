@@ -1,7 +1,7 @@
-"""Pickles for other processes, with functions of the caller's own script in them and large objects left out.
+"""Pickles for other processes: large objects stay behind, and functions of the caller's own script can be sent.
 
-The pickle module sends a function as the name of a place to import it from. Where cloudpickle is installed, a lambda, a
-function inside a function and one of the script or notebook itself, none of which another process can import, go as code.
+The pickle module sends a function as a name to import. Another process cannot import a lambda, a function defined inside a
+function, or a function of the script or notebook itself. If cloudpickle is installed, it sends these as code.
 """
 
 from __future__ import annotations
@@ -15,47 +15,54 @@ from typing import Any
 
 from momentlp.errors import ExtraMissingError
 
-__all__ = ["Parcel", "pack", "unpack"]
+__all__ = ["Packed", "pack", "unpack"]
 
-Parcel = tuple[bytes, list[Any]]  # a pickle, and the buffers of the arrays in it
+Packed = tuple[bytes, list[Any]]  # a pickle, and the buffers of the arrays in it
 
 
-def pack(value: Any, token: Callable[[object], Any]) -> Parcel:
-    """Pickle a value, but for objects that ``token`` names: those stay behind, and only their tokens go.
+def pack(value: Any, token_of: Callable[[object], Any]) -> Packed:
+    """Pickle a value. Objects that have a token are replaced by the token.
+
+    Parameters
+    ----------
+    value : object
+    token_of : callable
+        Called with every object inside ``value``; returns its token, or None if the object itself is to be pickled.
 
     Raises
     ------
     ExtraMissingError
-        If there is a function or a class in it that only cloudpickle can send.
+        If the value holds a function or a class that only cloudpickle can send, and cloudpickle is not installed.
 
     Examples
     --------
-    >>> parcel = pack(["here", "there"], lambda thing: 7 if thing == "here" else None)
-    >>> unpack(parcel, {7: "what is called 7"}.get)
-    ['what is called 7', 'there']
+    >>> packed = pack(["large", "small"], lambda thing: 7 if thing == "large" else None)
+    >>> unpack(packed, {7: "the object with token 7"}.get)
+    ['the object with token 7', 'small']
     """
     stream, buffers = io.BytesIO(), list[Any]()
-    pickler = _pickler()(stream, protocol=5, buffer_callback=buffers.append)
-    pickler.persistent_id = token  # a class made here would be a cycle, and hold on to the arrays that the token knows
+    pickler = _pickler_class()(stream, protocol=5, buffer_callback=buffers.append)
+    # Set on the instance: a subclass made here would be a reference cycle, which keeps arrays in memory.
+    pickler.persistent_id = token_of
     pickler.dump(value)
     return stream.getvalue(), buffers
 
 
-def unpack(parcel: Parcel, find: Callable[[Any], Any]) -> Any:
-    """Return the value in a parcel; ``find`` is called with the tokens in it."""
-    return _Unpickler(parcel, find).load()
+def unpack(packed: Packed, find: Callable[[Any], Any]) -> Any:
+    """Return the value that was packed. ``find`` is called with each token and returns the object for it."""
+    return _Unpickler(packed, find).load()
 
 
 class _Unpickler(pickle.Unpickler):
-    def __init__(self, parcel: Parcel, find: Callable[[Any], Any]) -> None:
-        super().__init__(io.BytesIO(parcel[0]), buffers=parcel[1])
+    def __init__(self, packed: Packed, find: Callable[[Any], Any]) -> None:
+        super().__init__(io.BytesIO(packed[0]), buffers=packed[1])
         self._find = find
 
     def persistent_load(self, token: Any) -> Any:
         return self._find(token)
 
 
-def _pickler() -> Any:
+def _pickler_class() -> Any:
     try:
         return import_module("cloudpickle").Pickler
     except ModuleNotFoundError:
@@ -63,8 +70,9 @@ def _pickler() -> Any:
 
 
 class _PlainPickler(pickle.Pickler):
+    """The pickler of the standard library. It refuses functions and classes that the other process could not import."""
+
     def reducer_override(self, thing: Any) -> Any:
-        """Refuse what would be sent as a name that means nothing elsewhere."""
         if not isinstance(thing, FunctionType | type):
             return NotImplemented
         if thing.__module__ == "__main__" or "<" in thing.__qualname__:  # <lambda>, <locals>

@@ -1,4 +1,4 @@
-"""How far a long run has come, on the error stream."""
+"""Show the progress of a long run on standard error."""
 
 from __future__ import annotations
 
@@ -12,28 +12,31 @@ from typing import Any
 
 __all__ = ["show_progress"]
 
-SECONDS_BETWEEN_LINES = (30.0, 0.25)  # in a file, and on a terminal
+SECONDS_BETWEEN_LINES = 30.0  # in a file, where every report is a line of its own
+SECONDS_BETWEEN_UPDATES = 0.25  # on a terminal, where every report replaces the last one
 
 
 @contextlib.contextmanager
-def show_progress(asked: bool | Callable[[int, int | None], Any], total: int | None) -> Iterator[Callable[[int], Any]]:
-    """Give a function to call with how many problems are done.
+def show_progress(progress: bool | Callable[[int, int | None], Any], total: int | None) -> Iterator[Callable[[int], Any]]:
+    """Return a context manager that gives a function to call with the number of problems that are done.
 
     Parameters
     ----------
-    asked : bool or callable
-        True for a bar, False for nothing, or a function that is told how many are done and how many there are.
+    progress : bool or callable
+        True shows a bar on a terminal and lines of text elsewhere, False shows nothing. A function is called with the
+        number of problems done and the total.
     total : int or None
+        The number of all problems; None if it is not known.
 
     Examples
     --------
-    >>> with show_progress(print, 2) as shown:
-    ...     shown(1)
+    >>> with show_progress(print, 2) as report_done:
+    ...     report_done(1)
     1 2
     """
-    if callable(asked):
-        yield lambda done: asked(done, total)
-    elif not asked:
+    if callable(progress):
+        yield lambda done: progress(done, total)
+    elif not progress:
         yield lambda _: None
     elif sys.stderr.isatty() and find_spec("rich") is not None:
         from rich import progress as bars
@@ -44,26 +47,27 @@ def show_progress(asked: bool | Callable[[int, int | None], Any], total: int | N
             task = bar.add_task("", total=total)
             yield lambda done: bar.update(task, completed=done)
     else:
-        yield _Lines(total).show
+        yield _TextProgress(total).report
         if sys.stderr.isatty():
             sys.stderr.write("\n")
 
 
-class _Lines:
-    """Progress in plain words: one line over and over on a terminal, a line now and then in a file."""
+class _TextProgress:
+    """Progress in plain text: on a terminal one line that is written again, in a file a new line from time to time."""
 
     def __init__(self, total: int | None) -> None:
         self.total = total
-        self.started = self.last = time.monotonic()
+        self.started = self.last_report = time.monotonic()
 
-    def show(self, done: int) -> None:
-        now, terminal = time.monotonic(), sys.stderr.isatty()
-        if now - self.last < SECONDS_BETWEEN_LINES[terminal] and not (terminal and done == self.total):
+    def report(self, done: int) -> None:
+        now, is_terminal = time.monotonic(), sys.stderr.isatty()
+        interval = SECONDS_BETWEEN_UPDATES if is_terminal else SECONDS_BETWEEN_LINES
+        if now - self.last_report < interval and not (is_terminal and done == self.total):
             return
-        self.last = now
-        words = f"{done} solved"
+        self.last_report = now
+        text = f"{done} solved"
         if self.total is not None:
-            left = timedelta(seconds=round((now - self.started) / done * (self.total - done)))
-            words = f"{done} of {self.total} solved, {left} left"
-        sys.stderr.write(f"\r{words:<60}" if terminal else f"{words}\n")
+            time_left = timedelta(seconds=round((now - self.started) / done * (self.total - done)))
+            text = f"{done} of {self.total} solved, {time_left} left"
+        sys.stderr.write(f"\r{text:<60}" if is_terminal else f"{text}\n")
         sys.stderr.flush()

@@ -1,6 +1,7 @@
-"""Python processes that are started by their command line, and ended with all that they have started.
+"""Start and end Python processes.
 
-Scripts need no ``if __name__ == "__main__"`` for such a process, and notebooks work.
+A process is started by a command line, not by the multiprocessing module. So scripts need no
+``if __name__ == "__main__"``, and functions of a notebook work.
 """
 
 from __future__ import annotations
@@ -14,30 +15,39 @@ from typing import Any
 
 __all__ = ["describe_exit_code", "kill_process_group", "start_worker"]
 
-BOOT = "import sys; sys.path[:] = sys.argv[2:]; from importlib import import_module; import_module(sys.argv[1]).main()"
+# The program of a worker. Its arguments are the module to run, then the import path of this process.
+RUN_MAIN = "import sys; sys.path[:] = sys.argv[2:]; from importlib import import_module; import_module(sys.argv[1]).main()"
 
 
-def start_worker(module: str, **settings: Any) -> subprocess.Popen[bytes]:
-    """Start a Python that calls ``main`` of a module, in a session of its own: Ctrl-C at the terminal is for this process.
+def start_worker(module: str, **popen_arguments: Any) -> subprocess.Popen[bytes]:
+    """Start a Python process that calls the function ``main`` of a module.
+
+    The process has a session of its own: Ctrl-C at the terminal interrupts this process, not the worker.
 
     Parameters
     ----------
     module : str
-    **settings
-        As for :class:`subprocess.Popen`. Its input and output are pipes.
+        Import path of the module.
+    **popen_arguments
+        Further arguments of :class:`subprocess.Popen`.
+
+    Returns
+    -------
+    subprocess.Popen
+        Its standard input and output are pipes.
     """
-    return subprocess.Popen(  # noqa: S603  Python itself, with the paths it has
-        [sys.executable, "-c", BOOT, module, *map(str, sys.path)],
+    return subprocess.Popen(  # noqa: S603  the command is this Python itself
+        [sys.executable, "-c", RUN_MAIN, module, *map(str, sys.path)],
         stdin=subprocess.PIPE,
         stdout=subprocess.PIPE,
         start_new_session=True,
         creationflags=getattr(subprocess, "CREATE_NEW_PROCESS_GROUP", 0),
-        **settings,
+        **popen_arguments,
     )
 
 
 def kill_process_group(process: subprocess.Popen[bytes]) -> None:
-    """End a process and, where the system can, whatever it has started."""
+    """Kill a process and, except on Windows, all processes that it started."""
     if process.returncode is None:
         if hasattr(os, "killpg"):
             with contextlib.suppress(ProcessLookupError, PermissionError):
@@ -46,7 +56,7 @@ def kill_process_group(process: subprocess.Popen[bytes]) -> None:
 
 
 def describe_exit_code(code: int) -> str:
-    """Say what the exit code of a process means.
+    """Describe the exit code of a process in words; a negative code is the number of a signal.
 
     Examples
     --------
@@ -55,4 +65,5 @@ def describe_exit_code(code: int) -> str:
     """
     if code >= 0:
         return f"ended with exit code {code}"
-    return f"was killed by {next((one.name for one in signal.Signals if one.value == -code), f'signal {-code}')}"
+    name = next((known.name for known in signal.Signals if known.value == -code), f"signal {-code}")
+    return f"was killed by {name}"

@@ -1,4 +1,4 @@
-"""Plain text in columns."""
+"""Tables in plain text."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ __all__ = ["align_columns"]
 
 
 def align_columns(rows: Sequence[Sequence[str]]) -> str:
-    """Set rows of text in columns, two spaces apart.
+    """Return rows of text as a table whose columns are aligned to the left, two spaces apart.
 
     Examples
     --------

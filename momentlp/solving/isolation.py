@@ -1,28 +1,21 @@
-"""A solve in a process of its own: a solver that crashes, hangs or eats memory takes nothing else down.
+"""Solve in a separate process, so that a solver that crashes, hangs or takes too much memory harms nothing else.
 
-:class:`Isolated` is a backend around another. It sends the scaled problem to a fresh Python process
-(:mod:`momentlp.solving.isolation_worker`), lets the backend run there, and reads its answer back; what the answer is worth is decided here, by
-the certificate, as for every backend. The process is started by its command line, so that scripts need no
-``if __name__ == "__main__"`` and notebooks work, in a session of its own, so that Ctrl-C at the terminal reaches the parent
-only, and it ends with the solve, with its parent, or when it is told to.
+:class:`Isolated` is a backend around another backend. It sends the scaled problem to a new Python process
+(:mod:`momentlp.solving.isolation_worker`), the backend runs there, and the answer is read back. The certificate judges the
+answer in this process, as for every backend. The worker process ends with the solve or with its parent, whichever ends
+first.
 """
 
 from __future__ import annotations
 
-import contextlib
 import os
 import pickle
-import subprocess
 import sys
-import threading
 import time
 import warnings
-from collections import deque
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from dataclasses import replace
-from numbers import Integral
-from queue import Empty, SimpleQueue
-from typing import IO, Any, ClassVar, Self
+from typing import Any, ClassVar, NoReturn
 
 from momentlp._version import __version__
 from momentlp.backend.interface import Answer, Backend, Capability, Options, Outcome
@@ -30,28 +23,28 @@ from momentlp.backend.registry import get_backend
 from momentlp.errors import OptionError, SolverError
 from momentlp.points.chunked import load_in_memory
 from momentlp.problem.problem import Problem
-from momentlp.runtime.messages import receive, send
-from momentlp.runtime.subprocesses import describe_exit_code, kill_process_group, start_worker
+from momentlp.runtime.argument_checks import check_integer
+from momentlp.runtime.worker_process import STDERR_LINE, UNREADABLE, WORKER_EXITED, WorkerProcess
 
 __all__ = ["Isolated"]
 
-SECONDS_TO_START = 60.0  # Python and a solver load in one or two; more than this is a hang
-GRACE, RELATIVE_GRACE = 0.5, 0.1  # a solver that keeps the time itself may answer so much later
-SECONDS_TO_END = 2.0  # for a process whose pipes are closed already
-LAST_LINES, LONGEST_LINE = 8, 1 << 12  # of what a crashed solver printed
-LEAST_MEMORY = 1 << 26  # bytes: with less, the worker could not even say that it has too little
-TICK = 0.1  # seconds: on Windows a wait does not notice Ctrl-C before its end
+WORKER_MODULE = "momentlp.solving.isolation_worker"
+MAX_SECONDS_TO_START = 60.0  # Python and a solver load in one or two seconds; a worker that takes longer hangs
+# A solver that keeps the time limit itself may answer this much later, in seconds and as a share of the limit.
+GRACE_SECONDS, GRACE_SHARE = 0.5, 0.1
+MIN_MEMORY_BYTES = 1 << 26  # with less, the worker could not even report that it has too little
 
 
 class Isolated(Backend):
-    """A backend that runs in a worker process; ``solve(..., isolate=True)`` makes one.
+    """Run another backend in a worker process. ``solve(..., isolate=True)`` uses this class.
 
     Parameters
     ----------
     inner : str or Backend
-        What runs there. Its class must be importable: one that was typed at a prompt cannot be found by another process.
+        The backend to run. Its class must be importable: a class that was typed at a prompt does not exist in another
+        process.
     memory_limit : int, optional
-        Bytes that the worker may take beyond Python and the solver's own code; Linux only.
+        Bytes that the worker may take in addition to Python and the code of the solver; Linux only.
 
     Examples
     --------
@@ -70,188 +63,138 @@ class Isolated(Backend):
     def __init__(self, inner: str | Backend, memory_limit: int | None = None) -> None:
         inner = get_backend(inner)
         super().__init__(**inner.native)
-        held = _checked(memory_limit)
+        limit = _check_memory_limit(memory_limit)
         if isinstance(inner, Isolated):
-            held = inner.memory_limit if held is None else held
+            limit = inner.memory_limit if limit is None else limit
             inner = inner.inner
         self.inner: Backend = inner
-        self.memory_limit: int | None = held
-        # To callers it is the backend inside; only the time limit, which is kept from here, is always there.
+        self.memory_limit: int | None = limit
+        # Callers see the inner backend. Only the time limit is added: this process can always keep it.
         self.__dict__ |= {word: getattr(inner, word) for word in ("name", "engine", "package", "extra", "version")}
         self.__dict__["capabilities"] = inner.capabilities | {Capability.TIME_LIMIT}
 
     @classmethod
     def version(cls) -> str:
-        """Return the version of momentlp; an instance returns that of its solver."""
+        """Return the version of momentlp; an instance returns the version of its inner backend."""
         return __version__
 
     def run(self, problem: Problem, options: Options) -> Answer:
-        """Solve in a worker process, and end it whatever happens."""
-        heard = ["progress"] if options.progress is not None else []
-        heard += ["log"] if options.sink is not None and Capability.LOG in self.inner.capabilities else []
-        sent = replace(options, log=None, progress=None, time_limit=options.time_limit if self._keeps_time else None)
-        parts = {"backend": _packed("backend", self.inner), "options": _packed("options", sent)}
-        with _Worker(self.memory_limit, echo=options.verbose) as worker:
-            worker.send((parts, heard, self.memory_limit))
-            bare = _bare(problem)
-            if self._listen(worker, options, time.monotonic() + SECONDS_TO_START) is None:
+        """Solve in a worker process. The process has ended when this method returns or raises."""
+        callbacks = ["progress"] if options.progress is not None else []
+        callbacks += ["log"] if options.sink is not None and Capability.LOG in self.inner.capabilities else []
+        sent = replace(options, log=None, progress=None, time_limit=options.time_limit if self._inner_keeps_time else None)
+        pickles = {"backend": _pickle_argument("backend", self.inner), "options": _pickle_argument("options", sent)}
+        with self._start_worker(options) as worker:
+            worker.send_in_background((pickles, callbacks, self.memory_limit))
+            bare_problem = _remove_feature_maps(problem)
+            if self._wait_for_reply(worker, options, time.monotonic() + MAX_SECONDS_TO_START) is None:
                 raise SolverError(
-                    f"backend {self.name!r} did not load within {SECONDS_TO_START:g} s in a worker process: try again, or "
-                    "leave out isolate."
+                    f"backend {self.name!r} did not load within {MAX_SECONDS_TO_START:g} s in a worker process: try again, "
+                    "or leave out isolate."
                 )
             started = time.monotonic()
-            worker.send(bare)
-            done = self._listen(worker, options, self._deadline(options, started))
-            if done is None:
+            worker.send_in_background(bare_problem)
+            reply = self._wait_for_reply(worker, options, self._deadline(options, started))
+            if reply is None:
                 seconds = time.monotonic() - started
                 return Answer(Outcome.LIMIT, None, None, f"stopped after {seconds:.3g} s by time_limit")
-            for kind, *content in worker.last_words():
-                _relay(kind, content, options)
-            answer: Answer = done[0]  # whether it is one is looked at where all answers are
+            if options.verbose:
+                for kind, *content in _remaining_output(worker):
+                    _relay(kind, content, options)
+            answer: Answer = reply[0]  # it may be anything: solve checks it, as it checks the answers of all backends
             return answer
 
     def __repr__(self) -> str:
         return f"Isolated({self.inner!r}, memory_limit={self.memory_limit})"
 
     @property
-    def _keeps_time(self) -> bool:
+    def _inner_keeps_time(self) -> bool:
         return Capability.TIME_LIMIT in self.inner.capabilities
 
+    def _start_worker(self, options: Options) -> WorkerProcess:
+        # With a memory limit, C's malloc gets one arena: every further arena reserves 64 MB of address space, which counts
+        # against the limit although most of it is never used.
+        limited = {"MALLOC_ARENA_MAX": "1"} if self.memory_limit is not None else {}
+        environment = {**limited, **os.environ}
+        return WorkerProcess(WORKER_MODULE, environment=environment, stderr="forward" if options.verbose else "keep")
+
     def _deadline(self, options: Options, started: float) -> float | None:
-        """Return when to end the worker. A solver that keeps the time itself may have a point to give: it gets a grace."""
+        """Return when to stop the worker. A solver that keeps the time itself gets longer: it may have a point to return."""
         if options.time_limit is None:
             return None
-        return started + options.time_limit + (GRACE + RELATIVE_GRACE * options.time_limit if self._keeps_time else 0.0)
+        grace = GRACE_SECONDS + GRACE_SHARE * options.time_limit if self._inner_keeps_time else 0.0
+        return started + options.time_limit + grace
 
-    def _listen(self, worker: _Worker, options: Options, deadline: float | None) -> list[Any] | None:
-        """Do what the worker asks for until it has what was asked of it, and return that; None if its time is up."""
-        while (message := worker.next(deadline)) is not None:
+    def _wait_for_reply(self, worker: WorkerProcess, options: Options, deadline: float | None) -> list[Any] | None:
+        """Handle messages until the worker has done what it was asked for.
+
+        Returns
+        -------
+        list or None
+            The content of its reply; None if the deadline has passed.
+
+        Raises
+        ------
+        SolverError
+            If the worker process ended without a reply.
+        Exception
+            Whatever was raised in the worker.
+        """
+        while (message := worker.next_message(deadline)) is not None:
             kind, *content = message
             if kind == "done":
                 return content
             if kind == "error":
                 raise content[0]
-            if kind == "end":
-                raise SolverError(f"backend {self.name!r} {worker.obituary()}")
+            if kind == UNREADABLE:
+                raise SolverError(f"the worker process of backend {self.name!r} sent what cannot be read: {content[0]!r}.")
+            if kind == WORKER_EXITED:
+                self._on_worker_exit(worker)
             _relay(kind, content, options)
         return None
 
-
-class _Worker:
-    """A worker process, with threads that read and write for it: none of its pipes can hold up the caller."""
-
-    def __init__(self, memory_limit: int | None, *, echo: bool) -> None:
-        self.memory_limit, self.echo = memory_limit, echo
-        self.inbox: SimpleQueue[tuple[Any, ...]] = SimpleQueue()
-        self.lines: deque[str] = deque(maxlen=LAST_LINES)
-        self.threads: list[threading.Thread] = []
-        # A thread that allocates reserves 64 MB of address space, most of which it never uses, but which would count.
-        limited = {"MALLOC_ARENA_MAX": "1"} if memory_limit is not None else {}
-        self.process = start_worker(
-            "momentlp.solving.isolation_worker", stderr=subprocess.PIPE, env={**limited, **os.environ}
-        )
-
-    def __enter__(self) -> Self:
-        self._start(self._read, self.process.stdout)
-        self._start(self._overhear, self.process.stderr)
-        return self
-
-    def __exit__(self, *_: object) -> None:
-        kill_process_group(self.process)
-        self.process.wait()
-        for thread in self.threads:
-            thread.join(SECONDS_TO_END)
-        if self.process.stdin is not None:
-            with contextlib.suppress(OSError):  # it may be full of what nobody will read
-                self.process.stdin.close()
-
-    def send(self, message: Any) -> None:
-        """Send without waiting: a worker that does not read is for the deadline to end."""
-        self._start(self._write, self.process.stdin, message)
-
-    def next(self, deadline: float | None) -> tuple[Any, ...] | None:
-        """Wait for the next message; None if there is none before the deadline."""
-        while True:
-            left = TICK if deadline is None else deadline - time.monotonic()
-            if left <= 0:
-                return None
-            with contextlib.suppress(Empty):
-                return self.inbox.get(timeout=min(TICK, left))
-
-    def last_words(self) -> Iterator[tuple[Any, ...]]:
-        """Return what was printed before the answer was given but not yet read."""
-        if self.echo:
-            self._see_it_end()
-            while not self.inbox.empty():
-                message = self.inbox.get()
-                if message[0] == "output":
-                    yield message
-
-    def obituary(self) -> str:
-        """Say how the process ended, and what can be done."""
-        code = self._see_it_end()
-        how = "hung up" if code is None else describe_exit_code(code)
+    def _on_worker_exit(self, worker: WorkerProcess) -> NoReturn:
+        """Raise an error that says how the worker process ended, and what the caller can do."""
+        how = worker.describe_exit()
         advice = "save the problem with problem.save(path) and report it, or try another backend"
         if self.memory_limit is not None:
             advice = f"if it ran out of memory, raise memory_limit (now {self.memory_limit} bytes); if not, {advice}"
-        printed = "".join(self.lines).strip()
-        said = f" Its last words were:\n{printed}" if printed else ""
-        return f"crashed: its worker process {how} without an answer. This process is unharmed; {advice}.{said}"
+        printed = "".join(worker.last_lines).strip()
+        last_lines = f" The last lines that it printed:\n{printed}" if printed else ""
+        raise SolverError(
+            f"backend {self.name!r} crashed: its worker process {how} without an answer. This process is not affected; "
+            f"{advice}.{last_lines}"
+        )
 
-    def _see_it_end(self) -> int | None:
-        with contextlib.suppress(subprocess.TimeoutExpired):
-            self.process.wait(SECONDS_TO_END)
-            for thread in self.threads:
-                thread.join(SECONDS_TO_END)
-        return self.process.returncode
 
-    def _start(self, target: Callable[..., None], *arguments: Any) -> None:
-        thread = threading.Thread(target=target, args=arguments, name="momentlp-worker", daemon=True)
-        self.threads.append(thread)
-        thread.start()
-
-    def _write(self, stream: IO[bytes], message: Any) -> None:
-        with contextlib.suppress(OSError, ValueError):  # it is gone: its end will be reported
-            send(stream, message)
-
-    def _read(self, stream: IO[bytes]) -> None:
-        with stream:
-            try:
-                while True:
-                    self.inbox.put(receive(stream))
-            except (EOFError, OSError):
-                self.inbox.put(("end",))
-            except Exception as error:  # noqa: BLE001  whatever the pickle of an answer raises
-                self.inbox.put(("error", SolverError(f"a worker process sent what cannot be read: {error!r}.")))
-
-    def _overhear(self, stream: IO[bytes]) -> None:
-        """Keep the last lines that the solver prints, for the case that it crashes."""
-        with stream:
-            while line := stream.readline(LONGEST_LINE).decode(errors="replace"):
-                self.lines.append(line)
-                if self.echo:
-                    self.inbox.put(("output", line))
+def _remaining_output(worker: WorkerProcess) -> Iterator[tuple[Any, ...]]:
+    """Return the lines that the worker printed before its answer and that are not yet read."""
+    worker.wait_for_exit()
+    while not worker.inbox.empty():
+        _, message = worker.inbox.get()
+        if message[0] == STDERR_LINE:
+            yield message
 
 
 def _relay(kind: str, content: list[Any], options: Options) -> None:
-    """Do here what the solver does there: print, warn, call the user's functions."""
+    """Do in this process what the solver did in the worker: print, warn, or call the caller's function."""
     if kind == "log" and options.sink is not None:
         options.sink(*content)
     elif kind == "progress" and options.progress is not None:
         options.progress(*content)
-    elif kind == "output":
+    elif kind == STDERR_LINE:
         print(*content, end="", flush=True)  # noqa: T201  the caller asked for it, with verbose=True
     elif kind == "warning":
         warnings.warn_explicit(*content)
 
 
-def _bare(problem: Problem) -> Problem:
-    """Return the problem without what is there for people and for new points: those may be classes of the user's own."""
+def _remove_feature_maps(problem: Problem) -> Problem:
+    """Return the problem without fitted maps and labels: no solver needs them, and they may be objects of the caller's."""
     blocks = [replace(block, features=load_in_memory(block.features, "isolate=True")) for block in problem.blocks]
     return replace(problem, blocks=tuple(replace(block, fitted=None, labels=()) for block in blocks))
 
 
-def _packed(argument: str, value: Any) -> bytes:
+def _pickle_argument(argument: str, value: Any) -> bytes:
     try:
         return pickle.dumps(value)
     except Exception as error:
@@ -261,14 +204,11 @@ def _packed(argument: str, value: Any) -> bytes:
         ) from error
 
 
-def _checked(memory_limit: Any) -> int | None:
+def _check_memory_limit(memory_limit: Any) -> int | None:
     if memory_limit is None:
         return None
-    if isinstance(memory_limit, bool) or not isinstance(memory_limit, Integral) or memory_limit < LEAST_MEMORY:
-        raise OptionError(
-            f"memory_limit must be a whole number of bytes from {LEAST_MEMORY} on, such as 2 * 10**9 for two gigabytes, "
-            f"not {memory_limit!r}."
-        )
+    hint = "It is a number of bytes: 2 * 10**9 is two gigabytes."
+    n_bytes = check_integer("memory_limit", memory_limit, minimum=MIN_MEMORY_BYTES, hint=hint)
     if sys.platform != "linux":
-        raise OptionError(f"memory_limit can be kept on Linux only, not on {sys.platform}: leave it out.")
-    return int(memory_limit)
+        raise OptionError(f"memory_limit works on Linux only, not on {sys.platform}: leave it out.")
+    return n_bytes

@@ -1,4 +1,4 @@
-"""Backends that do what no backend should. They live in a module so that a worker process can import them."""
+"""Backends that break the contract of a backend. They are in a module so that a worker process can import them."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from momentlp_highs import Highs
 
 
 class Misbehaving(mlp.Backend):
-    """A backend that does what its option ``how`` says, and then, if it still can, solves with HiGHS."""
+    """A backend that first calls the function of this module that its option ``how`` names, and then solves with HiGHS."""
 
     name: ClassVar[str] = "misbehaving"
     engine: ClassVar[str] = "HiGHS"
@@ -30,31 +30,56 @@ class Misbehaving(mlp.Backend):
 
     def run(self, problem: mlp.Problem, options: mlp.Options) -> mlp.Answer:
         native = dict(options.native)
-        done = globals()[native.pop("how")](**native)
-        return Highs().run(problem, mlp.Options()) if done is None else done
+        answer = globals()[native.pop("how")](**native)
+        return Highs().run(problem, mlp.Options()) if answer is None else answer
 
 
-class Punctual(Misbehaving):
-    """One that says it keeps time limits; what it says they are is its message."""
+class KeepsTime(Misbehaving):
+    """A backend that declares the time limit as a capability. Its message is the time limit that it was given."""
 
     capabilities: ClassVar[frozenset[mlp.Capability]] = frozenset({mlp.Capability.TIME_LIMIT})
 
     def run(self, problem: mlp.Problem, options: mlp.Options) -> mlp.Answer:
-        return mlp.Answer(mlp.Outcome.LIMIT, None, None, f"told {options.time_limit}")
+        return mlp.Answer(mlp.Outcome.LIMIT, None, None, f"time_limit={options.time_limit}")
 
 
-class StubbornError(Exception):
-    """An error that cannot be made from its text."""
+class Reports(Misbehaving):
+    """A backend that calls ``log`` and ``progress`` a fixed number of times, however fast the machine is."""
+
+    capabilities: ClassVar[frozenset[mlp.Capability]] = frozenset({mlp.Capability.LOG, mlp.Capability.PROGRESS})
+
+    def run(self, problem: mlp.Problem, options: mlp.Options) -> mlp.Answer:
+        for k in range(3):
+            if options.log is not None:
+                options.log(f"line {k}\n")
+            if options.progress is not None:
+                options.progress(mlp.Progress(k, float(k)))
+        return Highs().run(problem, mlp.Options())
+
+
+class ReportsAndHangs(Reports):
+    """A backend that starts a process, writes the ids of both to a file, calls ``log``, and never returns."""
+
+    def run(self, problem: mlp.Problem, options: mlp.Options) -> mlp.Answer:
+        _child = write_pids(options.native["path"])  # kept: Python warns about a child process that nobody holds
+        if options.log is not None:
+            options.log("hanging")
+        hold_the_lock()
+        raise AssertionError("unreachable")
+
+
+class UnpicklableError(Exception):
+    """An error that cannot be unpickled: its constructor takes two arguments, its pickle holds one."""
 
     def __init__(self, one: str, two: str) -> None:
         super().__init__(f"{one} and {two}")
 
 
 class OwnWarning(UserWarning):
-    """A warning that the parent knows too."""
+    """A warning that the parent process can import."""
 
 
-def nothing() -> None:
+def do_nothing() -> None:
     return None
 
 
@@ -68,11 +93,11 @@ def segfault() -> None:
     ctypes.string_at(0)
 
 
-def leave() -> None:
+def exit_at_once() -> None:
     os._exit(0)
 
 
-def exit_politely() -> None:
+def exit_with_code_3() -> None:
     sys.exit(3)
 
 
@@ -89,21 +114,21 @@ def hold_the_lock() -> None:
     ctypes.PyDLL(None).sleep(3600)
 
 
-def eat_memory() -> Any:
-    """Stop after 400 megabytes, so that a limit that does not work fails the test and not the machine."""
-    eaten = [np.empty(10**7, dtype=np.uint8) for _ in range(40)]
-    return mlp.Answer(mlp.Outcome.FAILED, None, None, f"ate {sum(block.nbytes for block in eaten)} bytes")
+def use_memory() -> Any:
+    """Stop at 400 megabytes: if the limit does not work, the test fails and the machine does not."""
+    blocks = [np.empty(10**7, dtype=np.uint8) for _ in range(40)]
+    return mlp.Answer(mlp.Outcome.FAILED, None, None, f"used {sum(block.nbytes for block in blocks)} bytes")
 
 
-def give_text() -> Any:
+def return_text() -> Any:
     return "optimal, I promise"
 
 
-def give_a_function() -> Any:
+def return_a_function() -> Any:
     return mlp.Answer(mlp.Outcome.OPTIMAL, None, None, lambda: "optimal")  # type: ignore[arg-type]
 
 
-def give_a_short_membership() -> Any:
+def return_a_short_membership() -> Any:
     return mlp.Answer(mlp.Outcome.OPTIMAL, np.ones(3), None, "short")
 
 
@@ -111,15 +136,15 @@ def fail() -> None:
     raise KeyError("basis")
 
 
-def fail_stubbornly() -> None:
-    raise StubbornError("this", "that")
+def fail_with_unpicklable_error() -> None:
+    raise UnpicklableError("this", "that")
 
 
 def refuse() -> None:
     raise mlp.OptionError("how must be better than this.")
 
 
-def chatter() -> None:
+def print_in_every_way() -> None:
     os.write(1, b"\x00\xff raw bytes\n" * 1000)
     print("said with print")  # noqa: T201  on purpose
     ctypes.CDLL(None).puts(b"said with puts")
@@ -130,9 +155,15 @@ def warn() -> None:
     warnings.warn("the basis is rough", OwnWarning, stacklevel=1)
 
 
-def tell_pids_and_sleep(path: str) -> None:
+def write_pids_and_hang(path: str) -> None:
+    """Start a process, write the ids of this process and of that one to a file, and never return."""
+    _child = write_pids(path)  # kept: Python warns about a child process that nobody holds
+    hold_the_lock()
+
+
+def write_pids(path: str) -> subprocess.Popen[bytes]:
     child = subprocess.Popen(["sleep", "600"])
     target = Path(path)
     target.with_suffix(".part").write_text(f"{os.getpid()} {child.pid}")
-    target.with_suffix(".part").rename(target)
-    hold_the_lock()
+    target.with_suffix(".part").rename(target)  # in one step: a reader never sees half of it
+    return child

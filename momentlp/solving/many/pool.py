@@ -1,20 +1,19 @@
-"""Worker processes for many problems, each a Python of its own with a line of its own to this process.
+"""Run a job with many problems in several worker processes.
 
-Whose worker dies is known, and nobody else's. A problem goes there as a small pickle: its large arrays lie in memory that
-all processes map (:mod:`momentlp.runtime.shared_arrays`), for as long as a problem in work needs them, and do not travel at all. Neither
-does the problem on the way back: what a worker returns names it, and the name is read here as the object that was given.
+Every worker has a pipe of its own to this process. So when a worker dies, :meth:`_Pool._on_worker_exit` knows which problem
+it was working on; the other problems are not affected.
 
-joblib's pool, which does much of this, keeps every array that it ever mapped until the last problem is solved, and when one
-worker dies it gives up all that was in work.
+A problem is sent to a worker as a small pickle. Its large arrays are in memory that all processes map
+(:mod:`momentlp.runtime.shared_arrays`), for as long as a problem in work needs them; they are not sent. The problem is not
+sent back either: the result holds a token in its place, and this process replaces the token by the problem it was given.
+
+joblib's pool does much of this. But it keeps every array that it ever mapped until the last problem is solved, and when one
+worker dies it gives up all problems in work.
 """
 
 from __future__ import annotations
 
-import contextlib
 import os
-import pickle
-import subprocess
-import threading
 import warnings
 from collections import deque
 from collections.abc import Callable, Iterable
@@ -26,24 +25,42 @@ from typing import Any, Self
 from numpy.typing import NDArray
 
 from momentlp.errors import DataError, OptionError, SolverError
-from momentlp.runtime.messages import error_text, receive, send
-from momentlp.runtime.pickling import Parcel, pack, unpack
+from momentlp.runtime.messages import error_text
+from momentlp.runtime.pickling import Packed, pack, unpack
 from momentlp.runtime.shared_arrays import SharedArrays
-from momentlp.runtime.subprocesses import describe_exit_code, kill_process_group, start_worker
-from momentlp.solving.many.job import PROBLEM_TOKEN, Job
+from momentlp.runtime.worker_process import POLL_SECONDS, SECONDS_TO_END, Inbox, WorkerProcess
+from momentlp.solving.many.job import Job
+from momentlp.solving.many.pool_worker import PROBLEM_TOKEN
 
-__all__ = ["Done", "run_in_pool"]
+__all__ = ["OnResult", "run_in_pool"]
 
-Done = Callable[[int, Any, bool, Any], None]  # takes the place of a problem, what was given there, and what Job.done returns
+OnResult = Callable[[int, Any, bool, Any], None]  # takes the index of a problem, the problem, and what Job.run returns
 
-AHEAD = 2  # problems per worker that are taken from the caller: one in work, one waiting
-TICK = 0.1  # seconds: on Windows a wait does not notice Ctrl-C before its end
-SECONDS_TO_END = 2.0  # for a process whose pipes are closed already
-THREADS = ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS", "BLIS_NUM_THREADS", "VECLIB_MAXIMUM_THREADS")
+WORKER_MODULE = "momentlp.solving.many.pool_worker"
+TAKEN_PER_WORKER = 2  # problems taken from the caller at a time: one in work, one waiting
+THREAD_VARIABLES = (
+    "OMP_NUM_THREADS",
+    "OPENBLAS_NUM_THREADS",
+    "MKL_NUM_THREADS",
+    "BLIS_NUM_THREADS",
+    "VECLIB_MAXIMUM_THREADS",
+)
 
 
-def run_in_pool(job: Job, problems: Iterable[Any], done: Done, workers: int, threads: int) -> None:
-    """Do the job with every problem in so many worker processes, with so many threads each.
+def run_in_pool(job: Job, problems: Iterable[Any], on_result: OnResult, n_workers: int, threads: int) -> None:
+    """Run a job with every problem, in worker processes.
+
+    Parameters
+    ----------
+    job : Job
+    problems : iterable
+        Taken when they are needed: at most two per worker are held at a time.
+    on_result : callable
+        Called in this process for every problem, in the order in which they are finished, with the index of the problem,
+        the problem, whether the job succeeded, and its result or exception.
+    n_workers : int
+    threads : int
+        Threads that each worker may use for linear algebra and in its solver.
 
     Raises
     ------
@@ -52,47 +69,99 @@ def run_in_pool(job: Job, problems: Iterable[Any], done: Done, workers: int, thr
     SolverError
         If a worker cannot be started.
     """
-    with _Pool(job.limited(threads), done, workers, threads) as pool:
+    with _Pool(job.with_solver_threads(threads), on_result, n_workers, threads) as pool:
         for index, item in enumerate(problems):
-            pool.take(index, item)
-            del item  # it is not to wait in memory for the next one
-            while pool.step(wait=pool.in_hand >= AHEAD * workers):
+            pool.add(index, item)
+            del item  # it would stay in memory until the next one is made
+            while pool.step(wait=pool.n_unfinished >= TAKEN_PER_WORKER * n_workers):
                 pass
-        while pool.in_hand:
+        while pool.n_unfinished:
             pool.step(wait=True)
 
 
 @dataclass(eq=False)
 class _Task:
-    """A problem in work or waiting for it."""
+    """A problem that is in work or waiting.
+
+    Attributes
+    ----------
+    index : int
+        Of the problem among all problems.
+    item : Problem or callable
+    shared : dict
+        The shared arrays of the item, by token.
+    packed : Packed
+        The item, as it is sent.
+    worker_died : bool
+        Whether a worker died while it worked on this problem.
+    """
 
     index: int
     item: Any
-    held: dict[Any, NDArray[Any]] = field(default_factory=dict)  # the shared arrays in it, by their token
-    parcel: Parcel = (b"", [])
-    died: bool = False
+    shared: dict[Any, NDArray[Any]] = field(default_factory=dict)
+    packed: Packed = (b"", [])
+    worker_died: bool = False
+
+
+class _PoolWorker(WorkerProcess):
+    """A worker process and the task it works on.
+
+    Attributes
+    ----------
+    task : _Task or None
+    is_ready : bool
+        Whether it has loaded the job.
+    is_unused : bool
+        Whether it has never had a task.
+    """
+
+    def __init__(self, packed_job: Any, inbox: Inbox, environment: dict[str, str]) -> None:
+        super().__init__(WORKER_MODULE, inbox, environment=environment)
+        self.task: _Task | None = None
+        self.is_ready, self.is_unused = False, True
+        self.send(packed_job)
+
+    def start_task(self, task: _Task) -> None:
+        self.task, self.is_unused = task, False
+        self.send(task.packed)
+
+    def end_task(self) -> Any:
+        """Return the task, which is finished, and be free for the next one."""
+        task, self.task = self.task, None
+        return task
 
 
 class _Pool:
-    """The workers, and what each is at."""
+    """The worker processes, and the problems that are in work or waiting.
 
-    def __init__(self, job: Job, done: Done, most: int, threads: int) -> None:
-        self.done, self.most = done, most
-        self.in_hand = 0  # problems taken and not yet answered
+    Attributes
+    ----------
+    n_unfinished : int
+        Problems taken from the caller without a result yet.
+    waiting : deque of _Task
+        Problems that no worker has had.
+    retries : deque of _Task
+        Problems whose worker died. Each is tried once more, in a fresh worker with no other one beside it: several large
+        problems may have run out of memory together.
+    """
+
+    def __init__(self, job: Job, on_result: OnResult, n_workers: int, threads: int) -> None:
+        self.on_result, self.n_workers = on_result, n_workers
+        self.n_unfinished = 0
         self.waiting: deque[_Task] = deque()
-        self.again: deque[_Task] = deque()
-        self.workers: list[_Worker] = []
-        self.inbox: SimpleQueue[tuple[_Worker, tuple[Any, ...]]] = SimpleQueue()
-        self.registry: dict[Any, Any] = {}  # of warnings, where Python notes which have been shown
-        self.shared = SharedArrays()
-        self.environment = {**dict.fromkeys(THREADS, str(threads)), **os.environ}
+        self.retries: deque[_Task] = deque()
+        self.workers: list[_PoolWorker] = []
+        self.inbox: Inbox = SimpleQueue()
+        self.shown_warnings: dict[Any, Any] = {}  # Python notes here which warnings it has shown
+        self.shared_arrays = SharedArrays()
+        self.environment = {**dict.fromkeys(THREAD_VARIABLES, str(threads)), **os.environ}
         log = job.settings.get("log")
         self.log: Callable[[str], Any] | None = log.write if isinstance(log, TextIOBase) else log
-        self.held: dict[Any, NDArray[Any]] = {}  # the shared arrays in the job
+        self.job_arrays: dict[Any, NDArray[Any]] = {}  # the shared arrays of the job, by token
         try:
-            self.orders = self._packed(job.having("log", None), self.held), self.log is not None
+            self.packed_job = self._pack(job.with_setting("log", None), self.job_arrays), self.log is not None
         except Exception as error:
-            self.shared.close()
+            self.shared_arrays.close()
             raise OptionError(
                 f"backend, keep or an option cannot be sent to a worker process ({error_text(error)}): use plain values and "
                 "functions, or n_jobs=1."
@@ -103,140 +172,111 @@ class _Pool:
 
     def __exit__(self, *_: object) -> None:
         for worker in self.workers:
-            kill_process_group(worker.process)
+            worker.kill()
         for worker in self.workers:
-            worker.bury()
-        self.shared.close()
+            worker.stop()
+        self.shared_arrays.close()
 
-    def take(self, index: int, item: Any) -> None:
-        """Take a problem into work."""
+    def add(self, index: int, item: Any) -> None:
+        """Add a problem to those that are waiting."""
         task = _Task(index, item)
-        self.in_hand += 1
+        self.n_unfinished += 1
         try:
-            task.parcel = self._packed(item, task.held)
-        except Exception as error:  # noqa: BLE001  whatever the pickle of a caller's object raises
+            task.packed = self._pack(item, task.shared)
+        except Exception as error:  # noqa: BLE001  pickling an object of the caller's can raise anything
             reason = f"problem {index} cannot be sent to a worker process ({error_text(error)}): use n_jobs=1."
             self._finish(task, False, DataError(reason))
         else:
             self.waiting.append(task)
 
     def step(self, *, wait: bool) -> bool:
-        """Give out work and deal with one message from a worker; False if there is none (yet)."""
-        self._give_out()
+        """Give work to free workers and handle one message.
+
+        Parameters
+        ----------
+        wait : bool
+            Whether to wait a moment for a message if there is none.
+
+        Returns
+        -------
+        bool
+            False if there was no message and ``wait`` is False.
+        """
+        self._assign_work()
         try:
-            worker, (kind, *content) = self.inbox.get(timeout=TICK) if wait else self.inbox.get_nowait()
+            sender, (kind, *content) = self.inbox.get(timeout=POLL_SECONDS) if wait else self.inbox.get_nowait()
         except Empty:
             return wait
-        if worker not in self.workers:
-            return True  # last words of one that was dismissed
+        worker = next((worker for worker in self.workers if worker is sender), None)
+        if worker is None:
+            return True  # a message from a worker that was stopped meanwhile
         if kind == "ready":
-            worker.ready = True
+            worker.is_ready = True
         elif kind == "log" and self.log is not None:
             self.log(*content)
         elif kind == "refused":
             raise OptionError(*content)
         elif kind == "result":
-            self._read(worker.finished(), *content)
-        else:
-            self._mourn(worker)
+            self._read_result(worker.end_task(), *content)
+        else:  # WORKER_EXITED, or UNREADABLE: a worker that sends what cannot be read is stopped
+            self._on_worker_exit(worker)
         return True
 
-    def _packed(self, value: Any, held: dict[Any, NDArray[Any]]) -> Parcel:
-        return pack(value, lambda thing: self.shared.token(thing, held))
+    def _pack(self, value: Any, shared: dict[Any, NDArray[Any]]) -> Packed:
+        return pack(value, lambda thing: self.shared_arrays.share(thing, shared))
 
-    def _give_out(self) -> None:
-        """Give work to whoever is free, and start who is missing. Who was at work in a process that died gets one alone."""
-        queue, most = self.waiting, self.most
-        if self.again:
+    def _assign_work(self) -> None:
+        """Give waiting problems to free workers, and start workers that are missing."""
+        queue, n_workers = self.waiting, self.n_workers
+        if self.retries:
             if any(worker.task is not None for worker in self.workers):
-                return
-            queue, most = self.again, 1
-            for worker in [worker for worker in self.workers if not worker.fresh]:
+                return  # a retry runs alone
+            queue, n_workers = self.retries, 1
+            for worker in [worker for worker in self.workers if not worker.is_unused]:
                 self.workers.remove(worker)
-                worker.bury()
-        elif any(worker.task is not None and worker.task.died for worker in self.workers):
-            return
-        for worker in self.workers[:most]:
-            if queue and worker.ready and worker.task is None:
-                worker.give(queue.popleft())
-        coming = sum(not worker.ready for worker in self.workers)
-        for _ in range(min(len(queue) - coming, most - len(self.workers))):
-            self.workers.append(_Worker(self.orders, self.inbox, self.environment))
+                worker.stop()
+        elif any(worker.task is not None and worker.task.worker_died for worker in self.workers):
+            return  # a retry is running
+        for worker in self.workers[:n_workers]:
+            if queue and worker.is_ready and worker.task is None:
+                worker.start_task(queue.popleft())
+        n_starting = sum(not worker.is_ready for worker in self.workers)
+        for _ in range(min(len(queue) - n_starting, n_workers - len(self.workers))):
+            self.workers.append(_PoolWorker(self.packed_job, self.inbox, self.environment))
 
-    def _read(self, task: _Task, parcel: Parcel) -> None:
+    def _read_result(self, task: _Task, packed: Packed) -> None:
         try:
-            good, value, caught = unpack(parcel, lambda token: task.item if token == PROBLEM_TOKEN else task.held[token])
+            succeeded, value, caught = unpack(
+                packed, lambda token: task.item if token == PROBLEM_TOKEN else task.shared[token]
+            )
             for message, category, filename, line in caught:
-                warnings.warn_explicit(message, category, filename, line, registry=self.registry)
-        except Exception as error:  # noqa: BLE001  what does not load here, or a warning that is an error here
-            good, value = False, error
-        self._finish(task, good, value)
+                warnings.warn_explicit(message, category, filename, line, registry=self.shown_warnings)
+        except Exception as error:  # noqa: BLE001  the result cannot be loaded here, or a filter turns a warning into an error
+            succeeded, value = False, error
+        self._finish(task, succeeded, value)
 
-    def _finish(self, task: _Task, good: bool, value: Any) -> None:
-        self.in_hand -= 1
-        self.shared.release(task.held.values())
-        self.done(task.index, task.item, good, value)
+    def _finish(self, task: _Task, succeeded: bool, value: Any) -> None:
+        self.n_unfinished -= 1
+        self.shared_arrays.release(task.shared.values())
+        self.on_result(task.index, task.item, succeeded, value)
 
-    def _mourn(self, worker: _Worker) -> None:
-        """Deal with the death of a worker: its problem is tried again, once."""
+    def _on_worker_exit(self, worker: _PoolWorker) -> None:
+        """Handle the death of a worker: its problem is tried once more, and fails if its worker dies again."""
         task = worker.task
         self.workers.remove(worker)
-        how = worker.bury(SECONDS_TO_END)
-        if not worker.ready:
-            raise SolverError(f"a worker process {how} before it could take work: use n_jobs=1, or see what it has printed.")
-        if task is not None and task.died:
+        worker.stop(grace=SECONDS_TO_END)
+        how = worker.describe_exit()
+        if not worker.is_ready:
+            raise SolverError(
+                f"a worker process {how} before it could take work: use n_jobs=1, or read what it printed on standard error."
+            )
+        if task is not None and task.worker_died:
             reason = (
-                f"the worker process of problem {task.index} {how}, as one had before; this time nothing ran beside it. "
-                "If it ran out of memory, make the problem smaller; if not, save it with problem.save(path) and report "
-                "it, or try another backend. The other problems are unharmed."
+                f"the worker process of problem {task.index} {how}. It was the second attempt, and no other problem ran "
+                "beside it. If it ran out of memory, make the problem smaller; if not, save it with problem.save(path) and "
+                "report it, or try another backend. The other problems are not affected."
             )
             self._finish(task, False, SolverError(reason))
         elif task is not None:
-            task.died = True
-            self.again.append(task)
-
-
-class _Worker:
-    """A worker process, seen from here."""
-
-    def __init__(
-        self, orders: Any, inbox: SimpleQueue[tuple[_Worker, tuple[Any, ...]]], environment: dict[str, str]
-    ) -> None:
-        self.task: _Task | None = None
-        self.ready, self.fresh = False, True
-        self.process = start_worker("momentlp.solving.many.job", env=environment)
-        self._inbox = inbox
-        self._orders: Any = self.process.stdin
-        self._reader = threading.Thread(target=self._read, args=(self.process.stdout,), name="momentlp-pool", daemon=True)
-        self._reader.start()
-        self._send(orders)
-
-    def give(self, task: _Task) -> None:
-        self.task, self.fresh = task, False
-        self._send(task.parcel)
-
-    def finished(self) -> Any:
-        """Return the task, which is done."""
-        task, self.task = self.task, None
-        return task
-
-    def bury(self, patience: float = 0.0) -> str:
-        """See the process to its end, which it may find by itself within so many seconds, and say what it was."""
-        with contextlib.suppress(subprocess.TimeoutExpired):
-            self.process.wait(patience)
-        kill_process_group(self.process)
-        code = self.process.wait()
-        self._reader.join(SECONDS_TO_END)
-        with contextlib.suppress(OSError):
-            self._orders.close()
-        return describe_exit_code(code)
-
-    def _send(self, message: Any) -> None:
-        with contextlib.suppress(OSError):  # it is gone: the reader will tell
-            send(self._orders, message)
-
-    def _read(self, stream: Any) -> None:
-        with stream, contextlib.suppress(EOFError, OSError, pickle.UnpicklingError):
-            while True:
-                self._inbox.put((self, receive(stream)))
-        self._inbox.put((self, ("end",)))
+            task.worker_died = True
+            self.retries.append(task)
