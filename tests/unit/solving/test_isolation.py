@@ -129,7 +129,7 @@ def test_limits_that_make_no_sense(limit: Any) -> None:
 
 
 def test_arguments_that_need_each_other() -> None:
-    with pytest.raises(mlp.OptionError, match="memory_limit needs a process of its own to limit: add isolate=True"):
+    with pytest.raises(mlp.OptionError, match="memory_limit limits a worker process: add isolate=True"):
         mlp.solve(PROBLEM, memory_limit=10**9)
     with pytest.raises(mlp.OptionError, match="isolate must be True or False"):
         mlp.solve(PROBLEM, isolate="yes")  # type: ignore[arg-type]
@@ -146,7 +146,7 @@ def test_no_memory_limit_where_none_can_be_kept(monkeypatch: pytest.MonkeyPatch)
 @pytest.mark.parametrize(
     ("how", "words"),
     [
-        ("give_text", "returned str where an Answer belongs"),
+        ("give_text", "returned str, but it must return an Answer"),
         ("give_a_function", "returned what cannot leave its worker process"),
         ("give_a_short_membership", r"returned membership of shape \(3,\)"),
         ("fail_stubbornly", "failed with RuntimeError: StubbornError: this and that"),
