@@ -247,6 +247,8 @@ def _check_arguments(
     check_integer("repeat", repeat, minimum=1)
     if on_start is not None:
         check_function("on_start", on_start, "the name of a backend")
+    # Options checks its own fields. A log may also be a text stream, which only solve turns into a function.
+    Options(**{name: value for name, value in options.items() if name in Options.__dataclass_fields__ and name != "log"})
     if backends is None:
         return [info.name for info in registered_backends()]
     chosen = [backends] if isinstance(backends, (str, Backend)) else list(backends)
@@ -255,7 +257,6 @@ def _check_arguments(
     for backend in chosen:
         if isinstance(backend, str):
             find_backend(backend)
-    Options(**{name: value for name, value in options.items() if name in Options.__dataclass_fields__ and name != "log"})
     return chosen
 
 
