@@ -293,13 +293,6 @@ def test_contradicting_bounds_are_infeasible_at_every_scale(backend: str) -> Non
         assert mlp.solve(problem, backend).status is mlp.Status.INFEASIBLE
 
 
-def test_a_summary_is_plain() -> None:
-    summary = mlp.solve(PROBLEM).summary()
-    assert summary["status"] == "optimal"
-    assert summary["objective"] == pytest.approx(SIZE)
-    assert all(isinstance(value, (str, int, float, bool)) for value in summary.values())
-
-
 @pytest.mark.parametrize("switch", ["repair", "isolate"])
 def test_switches_are_true_or_false(switch: str) -> None:
     with pytest.raises(mlp.OptionError, match=f"{switch} must be True or False, not 'no'"):
