@@ -1,4 +1,4 @@
-"""One call of a backend: its errors are told apart from the caller's own, and its answer is checked for shape."""
+"""One call of a backend: its errors become a SolverError, and its answer is checked for type and shape."""
 
 from __future__ import annotations
 

@@ -33,11 +33,13 @@ __all__ = ["Comparison", "compare"]
 CERTIFIED = (Status.OPTIMAL.value, Status.EMPTY.value, Status.INFEASIBLE.value)  # statuses that are proved
 WITH_OBJECTIVE = (Status.OPTIMAL.value, Status.EMPTY.value)  # proved statuses whose objective is the optimum
 
+# Keys of a record, in the order of the columns of a CSV file.
 FIELDS = (
     "backend", "engine", "version", "status", "objective", "bound", "gap", "primal_residual", "dual_residual", "iterations",
     "seconds", "memory", "repairs", "same_engine_as", "message",
 )  # fmt: skip
 
+# Headings of the printed table, and how to format their cells.
 COLUMNS: dict[str, Callable[[dict[str, Any]], str]] = {
     "backend": lambda row: str(row["backend"]),
     "engine": lambda row: str(row["engine"] or "-"),

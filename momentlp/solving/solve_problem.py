@@ -7,7 +7,8 @@ The steps, in the order of this module:
 3. The certificate decides the status (:mod:`momentlp.solving.verdict`). INFEASIBLE needs a proof of its own, from one more
    linear program.
 4. A small problem for which nothing was proved is solved in exact arithmetic (:mod:`momentlp.solving.exact_fallback`).
-5. Where nothing proves an optimum, the memberships are made feasible and the bound as small as it can be.
+5. At a limit, and if no set has the mean, the memberships are made feasible where that is easy. At a limit, y = 0 replaces
+   the multipliers if its bound is smaller.
 """
 
 from __future__ import annotations
@@ -188,7 +189,7 @@ def _check_capabilities(solver: Backend, options: Options) -> None:
 
 
 def _solve_and_prove(problem: Problem, request: Request) -> Solution:
-    """Run the steps 2 to 5 of this module."""
+    """Run steps 2 to 5 of the list at the top of this module."""
     attempt = run_attempt(problem, request)
     certificate, repairs, engine = attempt.certificate, attempt.repairs, attempt.answer.engine or request.solver.engine
     verdict = decide_status(attempt.answer, certificate, request.tol)
