@@ -1,4 +1,4 @@
-"""Find a class from a few of its members: the largest set with their mean, with a proof that it is the largest.
+"""Find a class from a few of its members: the largest set with their mean, and a proof that it is the largest.
 
 >>> import numpy as np, momentlp as mlp
 >>> X = np.array([[0.0], [1.0], [2.0], [3.0], [10.0], [11.0]])
@@ -10,6 +10,7 @@
 [True, False]
 """
 
+from importlib import import_module as _import_module
 from typing import TYPE_CHECKING as _TYPE_CHECKING
 from typing import Any as _Any
 
@@ -54,6 +55,10 @@ from momentlp.spec.tolerances import Absolute, Relative, StandardError, Target, 
 from momentlp.status import Status
 
 if _TYPE_CHECKING:
+    from momentlp import datasets as datasets
+    from momentlp import plots as plots
+    from momentlp import synthetic as synthetic
+    from momentlp import testing as testing
     from momentlp.estimator import MomentClassifier, MomentClassifierCV, MomentOutlierDetector, PriorInterval, lee_liu_score
 
 __all__ = [
@@ -130,16 +135,17 @@ __all__ = [
 ]
 
 _ESTIMATORS = ("MomentClassifier", "MomentClassifierCV", "MomentOutlierDetector", "PriorInterval", "lee_liu_score")
+_SUBMODULES = ("datasets", "plots", "synthetic", "testing")
 
 
 def __getattr__(name: str) -> _Any:
-    """Load the estimators, and scikit-learn with them, only when one is asked for."""
+    """Load the estimators (with scikit-learn) and some submodules when they are first used, to keep the import fast."""
     if name in _ESTIMATORS:
-        from momentlp import estimator
-
-        return getattr(estimator, name)
+        return getattr(_import_module("momentlp.estimator"), name)
+    if name in _SUBMODULES:
+        return _import_module(f"momentlp.{name}")
     raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
 
 
 def __dir__() -> list[str]:
-    return sorted(__all__)
+    return sorted([*__all__, "plots"])

@@ -1,4 +1,4 @@
-"""``python -m momentlp``: the command line."""
+"""``python -m momentlp`` runs the command line."""
 
 from momentlp.cli.entry_point import main
 

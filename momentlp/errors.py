@@ -1,6 +1,7 @@
-"""Every error momentlp raises on purpose, under one roof.
+"""The errors that momentlp raises on purpose.
 
-Each names the argument at fault and says what to do next, so ``except MomentLPError`` is all a caller needs.
+All of them derive from :class:`MomentLPError`, so ``except MomentLPError`` catches every one. Each also derives from the
+built-in error that fits best. A message names the argument and its value, and says what to do next.
 """
 
 from __future__ import annotations
@@ -22,35 +23,45 @@ __all__ = [
 
 
 class MomentLPError(Exception):
-    """Base of all errors raised by momentlp."""
+    """Base class of all errors that momentlp raises.
+
+    Examples
+    --------
+    >>> import momentlp as mlp
+    >>> try:
+    ...     mlp.Spec().compile([[0.0], [1.0]], labelled=[7])
+    ... except mlp.MomentLPError as error:
+    ...     print(type(error).__name__)
+    DataError
+    """
 
 
 class DataError(MomentLPError, ValueError):
-    """An array, frame or index given by the user cannot be used as it is."""
+    """An array, data frame or index that the caller passed cannot be used."""
 
 
 class CompileError(MomentLPError, ValueError):
-    """A spec and the data do not fit together."""
+    """A spec does not fit the data that it is compiled with."""
 
 
 class SpecError(MomentLPError, ValueError):
-    """A spec, or a file that holds one, is not valid."""
+    """A spec, or a file that holds a spec, is not valid."""
 
 
 class FileFormatError(MomentLPError, ValueError):
-    """A saved file is cut short, of another kind, or carries what may not be read."""
+    """A saved file is incomplete, of another kind, or holds content that is not allowed."""
 
 
 class OptionError(MomentLPError, ValueError):
-    """An option is unknown, out of range, or not one that the solver accepts."""
+    """An option is unknown or out of range, or the solver does not accept it."""
 
 
 class BackendNotFoundError(MomentLPError, LookupError):
-    """No backend is registered under the name asked for."""
+    """No backend is registered under this name."""
 
 
 class BackendUnavailableError(MomentLPError, ImportError):
-    """The backend is known, but the solver behind it cannot be loaded here."""
+    """The backend is registered, but its solver cannot be loaded here, for example because it is not installed."""
 
 
 class ExtraMissingError(MomentLPError, ImportError):
@@ -58,12 +69,12 @@ class ExtraMissingError(MomentLPError, ImportError):
 
 
 class SolverError(MomentLPError, RuntimeError):
-    """A backend raised, or broke its contract: a bug in the solver or in the backend, not in the problem."""
+    """A backend raised an error or broke its contract: a bug in the solver or in its backend, not in the problem."""
 
 
 class ModelError(MomentLPError, ValueError):
-    """A Pyomo model says something that the linear program of this package cannot hold."""
+    """A Pyomo model cannot be written as a linear program over memberships."""
 
 
 class OnlyLabelledWarning(UserWarning):
-    """The answer is the labelled set and nothing else."""
+    """The set found is the labelled set itself: there are too many moments for the number of points."""

@@ -1,4 +1,4 @@
-"""What an answer is, in one word that means the same for every backend."""
+"""The status of a solution."""
 
 from __future__ import annotations
 
@@ -8,20 +8,31 @@ __all__ = ["Status"]
 
 
 class Status(Enum):
-    """What an answer is. One meaning for all backends."""
+    """What a solution is. Every status means the same for all backends, and momentlp checks every proof itself.
+
+    Examples
+    --------
+    >>> import momentlp as mlp
+    >>> points = [[0.0], [1.0], [2.0]]
+    >>> mlp.solve(mlp.Spec().compile(points, mean=[1.0])).status
+    <Status.OPTIMAL: 'optimal'>
+    >>> mlp.solve(mlp.Spec().compile(points, mean=[5.0])).status  # no set of the points has this mean
+    <Status.EMPTY: 'empty'>
+    """
 
     OPTIMAL = "optimal"
     """The certificate holds: no feasible set weighs more."""
 
     EMPTY = "empty"
-    """The certificate proves that no set of the points has this mean: the optimum is zero, or, where a tolerance lets a
-    sliver in, less than one whole point. ``direction`` separates the mean from every point."""
+    """The certificate proves that no set of the points has this mean. The optimum is zero or, if there is a tolerance, less
+    than the weight of one full point. ``solution.direction`` separates the mean from all points."""
 
     LIMIT = "limit"
-    """A limit was reached first. ``membership`` is the point held and ``bound`` a true bound on the optimum."""
+    """The solver reached a limit before an optimum was proved. ``membership`` is the best that it had, and no feasible set
+    weighs more than ``bound``."""
 
     INFEASIBLE = "infeasible"
-    """No h meets all bounds; ``multipliers`` are the Farkas proof of it, checked."""
+    """No h meets all bounds. ``multipliers`` are a Farkas proof of this, which was checked."""
 
     FAILED = "failed"
-    """The solver gave nothing that could be proved; ``message`` has its words."""
+    """Nothing was proved. ``message`` holds the solver's own words and says what is wrong with its answer."""

@@ -1,1 +1,1 @@
-"""The answer to a problem: memberships and multipliers, the separating hyperplane, balance and explanations."""
+"""The solution of a problem: memberships and multipliers, the separating hyperplane, balance and explanations."""

@@ -1,4 +1,4 @@
-"""The balance table: what was asked of every moment, and what the set found has."""
+"""The balance table: the target of every moment, and the value that the set found achieves."""
 
 from __future__ import annotations
 
@@ -22,25 +22,34 @@ __all__ = ["Balance", "BalanceRow"]
 
 @dataclass(frozen=True)
 class BalanceRow:
-    """One moment, or one row of a constraint.
+    """The balance of one feature, or of one row of a constraint.
 
     Attributes
     ----------
     name : str
     target : float
-        The mean asked for; for a constraint, the nearest value that it allows.
+        The mean that the spec asks for. For a constraint, the allowed value that is nearest to ``achieved``.
     achieved : float
-        The mean of the set found; for a constraint, the value of its row.
+        The mean over the set found. For a constraint, the value of its row.
     difference : float
         ``achieved - target``.
     standardised : float
-        The difference in standard deviations of the feature over all points; for a constraint, in units of its entries.
+        The difference in standard deviations of the feature over all points. For a constraint, in units of its typical
+        entry.
     before : float
-        The same for all points together: how far the pile was from the target before anything was selected.
+        The standardised difference of all points together, before any selection.
     multiplier : float
-        How much the size of the set would change with the bound that holds it.
+        The derivative of the optimum with respect to the active bound.
     active : bool
-        Whether a bound holds it.
+        Whether a bound of this moment is active, that is, has a multiplier.
+
+    Examples
+    --------
+    >>> import momentlp as mlp
+    >>> problem = mlp.Spec(tolerance=mlp.Absolute(1.0)).compile([[0.0], [1.0], [2.0], [9.0]], mean=[1.0])
+    >>> row = mlp.solve(problem).balance()[0]
+    >>> row.name, row.target, row.achieved, row.multiplier, row.active
+    ('x0', 1.0, 1.32, 0.125, True)
     """
 
     name: str
@@ -55,7 +64,7 @@ class BalanceRow:
 
 @dataclass(frozen=True, repr=False)
 class Balance(Sequence[BalanceRow]):
-    """A sequence of :class:`BalanceRow`, shown as a table.
+    """A sequence of :class:`BalanceRow`, shown as a table. ``solution.balance()`` makes one.
 
     Attributes
     ----------
@@ -63,11 +72,20 @@ class Balance(Sequence[BalanceRow]):
     size : float
         The sum of all memberships.
     effective_size : float
-        ``(sum h)^2 / sum h^2``: how many whole points the memberships amount to.
+        ``(sum h)^2 / sum h^2``: the number of points with equal memberships that would have the same variance of the mean.
     share : float
-        The size over the number of points: the estimate of the class prior.
+        The size divided by the number of points: an estimate of the class prior.
     titles : tuple of str
-        The names of the rows as they are shown: products of columns with a sign between them.
+        The names of the rows in the table, where products of columns are written with a sign between them.
+
+    Examples
+    --------
+    >>> import momentlp as mlp
+    >>> problem = mlp.Spec(tolerance=mlp.Absolute(1.0)).compile([[0.0], [1.0], [2.0], [9.0]], mean=[1.0])
+    >>> mlp.solve(problem).balance()
+    moment  target  achieved  difference  standardised  before  multiplier  active
+    x0      1       1.32      0.32        +0.091        +0.566  0.125       yes
+    size 3.125, effective size 3.23834, share of all points 0.7812
     """
 
     rows: tuple[BalanceRow, ...]
@@ -78,17 +96,26 @@ class Balance(Sequence[BalanceRow]):
 
     @classmethod
     def of(cls, solution: Solution) -> Self:
-        """Compute the table of a solution."""
+        """Compute the balance of a solution.
+
+        Parameters
+        ----------
+        solution : Solution
+        """
         problem, h = solution.problem, solution.membership
         parts = problem.split_by_block(solution.multipliers)
         rows: list[BalanceRow] = []
         titles: list[str] = []
         for block, y in zip(problem.blocks, parts, strict=True):
-            rows += _moments(block, h, y, problem.caps) if block.tolerance_on else _constraint(block, h, y, problem.caps)
-            titles += _titles(block) if block.tolerance_on else block.names
-        size, square = float(h.sum()), float(h @ h)
-        effective, share = size**2 / square if square > 0 else 0.0, size / (problem.total or 1.0)
-        return cls(tuple(rows), size, effective, share, tuple(titles))
+            rows += (
+                _feature_rows(block, h, y, problem.caps)
+                if block.tolerance_on
+                else _constraint_rows(block, h, y, problem.caps)
+            )
+            titles += _feature_titles(block) if block.tolerance_on else block.names
+        size, sum_of_squares = float(h.sum()), float(h @ h)
+        effective_size = size**2 / sum_of_squares if sum_of_squares > 0 else 0.0
+        return cls(tuple(rows), size, effective_size, size / (problem.total or 1.0), tuple(titles))
 
     def __len__(self) -> int:
         return len(self.rows)
@@ -100,11 +127,11 @@ class Balance(Sequence[BalanceRow]):
         return iter(self.rows)
 
     def records(self) -> list[dict[str, Any]]:
-        """Return the rows as dictionaries, ready for a data frame."""
+        """Return the rows as a list of dictionaries, from which pandas makes a data frame."""
         return [asdict(row) for row in self.rows]
 
     def table(self) -> list[list[str]]:
-        """Return the rows of the table, headings first, as text."""
+        """Return the rows of the table as lists of text, the headings first."""
         heading = ["moment", "target", "achieved", "difference", "standardised", "before", "multiplier", "active"]
         body = [
             [
@@ -119,7 +146,7 @@ class Balance(Sequence[BalanceRow]):
         return [heading, *body]
 
     def summary(self) -> str:
-        """Return the sizes in a line."""
+        """Return the sizes in one line of text."""
         return f"size {self.size:.6g}, effective size {self.effective_size:.6g}, share of all points {self.share:.4f}"
 
     def __repr__(self) -> str:
@@ -132,8 +159,8 @@ class Balance(Sequence[BalanceRow]):
         return html_table(self.summary(), shorten_rows(body), heading)
 
 
-def _titles(block: MomentBlock) -> tuple[str, ...]:
-    """Return the names of a block's features as they are shown, behind the name of a constraint that they belong to."""
+def _feature_titles(block: MomentBlock) -> tuple[str, ...]:
+    """Return the names of the features for the table, after the name of the constraint if they belong to one."""
     names = () if block.fitted is None else block.fitted.names
     titles = () if block.fitted is None else block.fitted.declared.titles(block.fitted)
     if not len(names) == len(titles) == len(block.labels):
@@ -141,34 +168,40 @@ def _titles(block: MomentBlock) -> tuple[str, ...]:
     return tuple(label.removesuffix(name) + title for label, name, title in zip(block.labels, names, titles, strict=True))
 
 
-def _moments(block: MomentBlock, h: FloatArray, y: FloatArray, caps: FloatArray) -> list[BalanceRow]:
-    """Return a row per feature. The mean is the target plus a mean of deviations: large features lose no digits."""
-    plain = MomentBlock.near(
+def _feature_rows(block: MomentBlock, h: FloatArray, y: FloatArray, caps: FloatArray) -> list[BalanceRow]:
+    """Return one row per feature of a block of moments.
+
+    The mean is computed as the target plus the mean deviation from it. So features that are large beside their spread keep
+    their digits.
+    """
+    deviations = MomentBlock.near(
         block.features, block.origin, np.zeros(block.origin.size), labels=block.labels, tolerance_on="sum"
     )
-    off, before = (plain.adjoint(weights) / (weights.sum() or 1.0) for weights in (h, caps))
+    difference, before = (deviations.adjoint(weights) / (weights.sum() or 1.0) for weights in (h, caps))
     spread = column_spread(block.features)
-    pull = y if block.transform is None else np.asarray(block.transform @ y)
+    multipliers = y if block.transform is None else np.asarray(block.transform @ y)
     active = y != 0 if block.transform is None else np.asarray(abs(block.transform) @ (y != 0)) > 0
     return [
         BalanceRow(
             name=label,
             target=float(block.origin[k]),
-            achieved=float(block.origin[k] + off[k]),
-            difference=float(off[k]),
-            standardised=float(off[k] / spread[k]),
+            achieved=float(block.origin[k] + difference[k]),
+            difference=float(difference[k]),
+            standardised=float(difference[k] / spread[k]),
             before=float(before[k] / spread[k]),
-            multiplier=float(pull[k]),
+            multiplier=float(multipliers[k]),
             active=bool(active[k]),
         )
         for k, label in enumerate(block.labels)
     ]
 
 
-def _constraint(block: MomentBlock, h: FloatArray, y: FloatArray, caps: FloatArray) -> list[BalanceRow]:
+def _constraint_rows(block: MomentBlock, h: FloatArray, y: FloatArray, caps: FloatArray) -> list[BalanceRow]:
+    """Return one row per row of a constraint."""
     value, before = block.adjoint(h), block.adjoint(caps)
     scale = block.typical()
-    target, start = np.clip(value, block.lower, block.upper), np.clip(before, block.lower, block.upper)
+    target = np.clip(value, block.lower, block.upper)
+    target_before = np.clip(before, block.lower, block.upper)
     return [
         BalanceRow(
             name=name,
@@ -176,7 +209,7 @@ def _constraint(block: MomentBlock, h: FloatArray, y: FloatArray, caps: FloatArr
             achieved=float(value[j]),
             difference=float(value[j] - target[j]),
             standardised=float((value[j] - target[j]) / scale[j]),
-            before=float((before[j] - start[j]) / scale[j]),
+            before=float((before[j] - target_before[j]) / scale[j]),
             multiplier=float(y[j]),
             active=bool(y[j] != 0),
         )

@@ -1,16 +1,16 @@
-"""When there is no answer: why, proved, and the smallest tolerance that would give one.
+"""Why a problem has no set: the proof, and the smallest tolerance at which there is one.
 
-EMPTY: the multipliers are a direction along which every point lies beyond the mean. INFEASIBLE: they are a Farkas proof.
-Both are checked here by arithmetic of our own, and the moments and constraints that take part in them are named.
+If the status is EMPTY, the multipliers are a direction along which every point lies beyond the mean. If it is INFEASIBLE,
+they are a Farkas proof. Both are checked here, and the moments and constraints that take part in the proof are named.
 
-The smallest tolerance rho comes from one more linear program. For an empty answer it asks for a set of one whole point's
-weight, with every deviation within rho::
+The smallest tolerance rho comes from one more linear program. If the status is EMPTY, it looks for a set with the weight of
+one full point and every deviation within rho::
 
     minimise  rho   subject to   -rho <= sum_i (phi_ij - alpha_j) h_i <= rho,   w . h = 1,   0 <= h <= caps
 
-(on a set of that weight a tolerance on the sum and one on the mean are the same). For an infeasible one the size is not
-free; a tolerance on the sum is a linear program all the same, one on the mean is found by bisection. Either way the problem
-is then solved with the tolerance found, to confirm it.
+(For a set of weight 1, a tolerance on the sum and one on the mean are the same.) If the status is INFEASIBLE, constraints
+decide the size. A tolerance on the sum is still found by a linear program, and one on the mean by bisection. In both cases
+the problem is then solved with the tolerance found, to confirm it.
 """
 
 from __future__ import annotations
@@ -32,24 +32,35 @@ if TYPE_CHECKING:
 
 __all__ = ["Explanation", "SmallestTolerance", "explain"]
 
-ROOM = 1e-6  # the confirming solve gets this much more, relatively: the tolerance found is on the edge
-STEPS = 60
+CONFIRMATION_MARGIN = (
+    1e-6  # relative: the confirming solve gets a tolerance so much larger, since the one found is a limit case
+)
+MAX_BISECTIONS = 60
+BISECTION_TOLERANCE = 1e-9  # relative to the tolerance found
+FARKAS_TOLERANCE = 1e-9  # by how much a Farkas value must be below zero, relative to its terms
+MAX_NAMES = 6  # in the text of an explanation
 
 Solver: TypeAlias = "Callable[[Problem], Solution]"
 
 
 @dataclass(frozen=True)
 class SmallestTolerance:
-    """The smallest number that would give an answer if it were the tolerance of all moments of some blocks.
+    """The smallest tolerance, the same for all moments of some blocks, at which the problem has a set.
 
     Attributes
     ----------
     value : float or None
-        None if no tolerance there would help.
+        The tolerance; None if no tolerance of these moments is enough.
     on : {"sum", "mean"}
-        What it is a tolerance on: as in ``Absolute``, or as in ``Relative``.
+        Whether it is a tolerance on the sum, as in ``Absolute``, or on the mean, as in ``Relative``.
     objective : float or None
-        The weight of the set found with it: the confirmation.
+        The weight of the set found with this tolerance, which confirms it; None if the confirming solve did not prove one.
+
+    Examples
+    --------
+    >>> import momentlp as mlp
+    >>> mlp.solve(mlp.Spec().compile([[0.0], [1.0]], mean=[5.0])).explain().uniform.value
+    4.0
     """
 
     value: float | None
@@ -59,19 +70,27 @@ class SmallestTolerance:
 
 @dataclass(frozen=True)
 class Explanation:
-    """Why a problem has no answer, and what would give it one. ``str`` tells it in a few lines.
+    """Why a problem has no set, and with which tolerance it has one. ``str`` gives a text of a few lines.
 
     Attributes
     ----------
     status : str
+        The status of the solution that is explained.
     proved : bool
-        Whether the proof was confirmed by arithmetic of our own.
+        Whether momentlp confirmed the proof.
     conflict : dict of str to float
-        The moments and constraints that take part in the proof, the heaviest first, with their share in it.
+        The moments and constraints that take part in the proof, with their shares in it, the largest first.
     uniform : SmallestTolerance or None
-        For all moments at once; None where no tolerance was part of the problem.
+        For all moments at once; None if the problem has no tolerance.
     per_block : tuple of SmallestTolerance
-        For each block of moments alone, the others as they are.
+        For each block of moments alone, while the others keep their tolerance. Empty if there is only one block.
+
+    Examples
+    --------
+    >>> import momentlp as mlp
+    >>> reason = mlp.solve(mlp.Spec().compile([[0.0], [1.0]], mean=[5.0])).explain()
+    >>> reason.status, reason.proved, reason.conflict
+    ('empty', True, {'x0': 1.0})
     """
 
     status: str
@@ -81,13 +100,13 @@ class Explanation:
     per_block: tuple[SmallestTolerance, ...]
 
     def __str__(self) -> str:
-        what = {
-            "empty": "No set of the points has this mean: there is a direction along which all of them lie beyond it.",
-            "infeasible": "No membership meets all moments and constraints: their weighted sum is a contradiction.",
-        }.get(self.status, "There is an answer: nothing to explain.")
-        lines = [f"{self.status.upper()}: {what} ({'proved' if self.proved else 'not proved'})"]
+        meaning = {
+            "empty": "No set of the points has this mean: there is a direction along which all points lie beyond it.",
+            "infeasible": "No memberships meet all moments and constraints: a weighted sum of them is a contradiction.",
+        }.get(self.status, "There is nothing to explain: the problem is neither empty nor infeasible.")
+        lines = [f"{self.status.upper()}: {meaning} ({'proved' if self.proved else 'not proved'})"]
         if self.conflict:
-            shown = list(self.conflict.items())[:6]
+            shown = list(self.conflict.items())[:MAX_NAMES]
             more = f", and {len(self.conflict) - len(shown)} more" if len(self.conflict) > len(shown) else ""
             lines.append("In conflict: " + ", ".join(f"{name} ({share:.0%})" for name, share in shown) + more)
         for title, found in [
@@ -97,7 +116,7 @@ class Explanation:
             if found is None:
                 continue
             if found.value is None:
-                lines.append(f"Smallest tolerance for {title}: none helps")
+                lines.append(f"Smallest tolerance for {title}: no tolerance is large enough")
             else:
                 confirmed = "" if found.objective is None else f" (gives a set of weight {found.objective:.6g})"
                 lines.append(f"Smallest tolerance for {title}: {found.value:.6g} on the {found.on}{confirmed}")
@@ -111,37 +130,38 @@ def explain(solution: Solution, solve: Solver) -> Explanation:
     ----------
     solution : Solution
     solve : callable
-        Solves a problem and returns its solution.
+        Takes a problem and returns its solution.
     """
     problem, y = solution.problem, solution.multipliers
     if solution.status not in (Status.EMPTY, Status.INFEASIBLE):
         return Explanation(solution.status.value, solution.certificate.holds(), {}, None, ())
     empty = solution.status is Status.EMPTY
     usable = problem.caps > 0
-    proved = bool((problem.A @ y)[usable].min(initial=np.inf) > 0) if empty else proves_infeasible(problem, y, 1e-9)
-    weight = dict(zip(problem.names, (np.abs(y) * problem.scale).tolist(), strict=True))
-    conflict = {name: weight[name] / sum(weight.values()) for name in solution.conflict()}
+    proved = (
+        bool((problem.A @ y)[usable].min(initial=np.inf) > 0) if empty else proves_infeasible(problem, y, FARKAS_TOLERANCE)
+    )
+    parts = dict(zip(problem.names, (np.abs(y) * problem.scale).tolist(), strict=True))
+    conflict = {name: parts[name] / sum(parts.values()) for name in solution.conflict()}
     blocks = [number for number, block in enumerate(problem.blocks) if block.tolerance_on]
-    uniform = _smallest(solution, blocks, empty, solve) if blocks else None
-    each = tuple(_smallest(solution, [number], empty, solve) for number in blocks) if len(blocks) > 1 else ()
-    return Explanation(solution.status.value, proved, conflict, uniform, each)
+    uniform = _find_smallest(problem, blocks, empty, solve) if blocks else None
+    per_block = tuple(_find_smallest(problem, [number], empty, solve) for number in blocks) if len(blocks) > 1 else ()
+    return Explanation(solution.status.value, proved, conflict, uniform, per_block)
 
 
-def _smallest(solution: Solution, blocks: list[int], empty: bool, solve: Solver) -> SmallestTolerance:
-    problem = solution.problem
+def _find_smallest(problem: Problem, blocks: list[int], empty: bool, solve: Solver) -> SmallestTolerance:
+    """Find the smallest tolerance of the blocks with the given numbers, and confirm it by a solve."""
     kinds = {problem.blocks[number].tolerance_on for number in blocks}
     kind = "mean" if "mean" in kinds else "sum"
     linear = empty or kind == "sum"
-    value = _by_program(solution, blocks, kind, empty, solve) if linear else _by_bisection(solution, blocks, solve)
+    value = _find_by_program(problem, blocks, kind, empty, solve) if linear else _find_by_bisection(problem, blocks, solve)
     if value is None:
         return SmallestTolerance(None, kind, None)
-    confirmed = solve(_widened(problem, blocks, value * (1 + ROOM) + 1e-12))
+    confirmed = solve(_with_tolerance(problem, blocks, value * (1 + CONFIRMATION_MARGIN) + 1e-12))
     return SmallestTolerance(value, kind, confirmed.objective if confirmed.status is Status.OPTIMAL else None)
 
 
-def _by_program(solution: Solution, blocks: list[int], kind: str, empty: bool, solve: Solver) -> float | None:
-    """Minimise rho in one linear program: a further point with weight -1 that widens every chosen row."""
-    problem = solution.problem
+def _find_by_program(problem: Problem, blocks: list[int], kind: str, empty: bool, solve: Solver) -> float | None:
+    """Minimise rho in one linear program, in which rho is one more point, with weight -1."""
     pieces, signs = [], []
     for number, block in enumerate(problem.blocks):
         if number in blocks:
@@ -150,24 +170,23 @@ def _by_program(solution: Solution, blocks: list[int], kind: str, empty: bool, s
         else:
             pieces.append(block)
             signs += [0.0] * block.n_moments
-    nothing = np.zeros(problem.n_points)
-    program = Problem(tuple(pieces), nothing, problem.caps)
-    if empty and kind == "mean":  # any multiple of a set has its mean: take the one of size 1, whatever the caps
+    program = Problem(tuple(pieces), np.zeros(problem.n_points), problem.caps)
+    if empty and kind == "mean":  # any multiple of a set has the same mean: take the one of size 1, whatever the caps
         program = replace(program, caps=(problem.caps > 0).astype(np.float64))
         program = program.with_rows(sp.csr_array((problem.n_points, 1)), 1.0, 1.0, ["size one"], shift=1.0)
         signs.append(0.0)
     elif empty:
         full = (problem.weights * problem.caps)[problem.caps > 0]
-        program = program.with_rows(problem.weights[:, None], float(full.min(initial=np.inf)), np.inf, ["one whole point"])
+        program = program.with_rows(problem.weights[:, None], float(full.min(initial=np.inf)), np.inf, ["one full point"])
         signs.append(0.0)
-    room = 1.0 + max(float(problem.blocks[number].magnitude(problem.caps).max()) for number in blocks)
+    max_rho = 1.0 + max(float(problem.blocks[number].magnitude(problem.caps).max()) for number in blocks)
     row = sp.csr_array(np.array(signs)[None, :] * 1.0)
-    found = solve(append_points(program, row, np.array([-1.0]), np.array([room])))
+    found = solve(append_points(program, row, np.array([-1.0]), np.array([max_rho])))
     return -found.objective if found.certificate.holds(1e-6) else None
 
 
 def _one_sided(block: MomentBlock) -> MomentBlock:
-    """Return two rows per feature, ``dev - rho <= 0`` and ``dev + rho >= 0``, without the rho."""
+    """Return two rows per feature, for ``deviation - rho <= 0`` and ``deviation + rho >= 0``, without the terms in rho."""
     k = block.origin.size
     identity = sp.eye_array(k)
     return MomentBlock(
@@ -181,32 +200,32 @@ def _one_sided(block: MomentBlock) -> MomentBlock:
     )
 
 
-def _by_bisection(solution: Solution, blocks: list[int], solve: Solver) -> float | None:
-    """Narrow rho down where its rows are products of rho and the size of the set."""
-    problem = solution.problem
-    high = 1e-9 + max(_furthest(problem.blocks[number]) for number in blocks)
+def _find_by_bisection(problem: Problem, blocks: list[int], solve: Solver) -> float | None:
+    """Find rho by bisection, where its rows are not linear: they hold products of rho and the size of the set."""
+    high = 1e-9 + max(_largest_deviation(problem.blocks[number]) for number in blocks)
 
-    def works(rho: float) -> bool:
-        return solve(_widened(problem, blocks, rho)).status is not Status.INFEASIBLE
+    def is_feasible(rho: float) -> bool:
+        return solve(_with_tolerance(problem, blocks, rho)).status is not Status.INFEASIBLE
 
-    if not works(high):
+    if not is_feasible(high):
         return None
     low = 0.0
-    for _ in range(STEPS):
-        if high - low <= 1e-9 * high:
+    for _ in range(MAX_BISECTIONS):
+        if high - low <= BISECTION_TOLERANCE * high:
             break
         middle = (low + high) / 2
-        low, high = (low, middle) if works(middle) else (middle, high)
+        low, high = (low, middle) if is_feasible(middle) else (middle, high)
     return high
 
 
-def _furthest(block: MomentBlock) -> float:
-    """Return the largest deviation of any point from the mean: no mean of points is further off."""
+def _largest_deviation(block: MomentBlock) -> float:
+    """Return the largest deviation of any point from the mean. No mean of points deviates more."""
     deviations = block.with_uniform_tolerance(0.0)
     return float(np.abs(deviations.rows(slice(None))).max())
 
 
-def _widened(problem: Problem, blocks: list[int], rho: float) -> Problem:
+def _with_tolerance(problem: Problem, blocks: list[int], rho: float) -> Problem:
+    """Return the problem with the tolerance rho in the blocks with the given numbers."""
     return replace(
         problem,
         blocks=tuple(b.with_uniform_tolerance(rho) if number in blocks else b for number, b in enumerate(problem.blocks)),

@@ -1,4 +1,4 @@
-"""The hyperplane behind an answer, and what it says about points never seen."""
+"""The separating hyperplane of a solution, which also classifies new points."""
 
 from __future__ import annotations
 
@@ -25,16 +25,34 @@ __all__ = ["Separator"]
 class Separator:
     """The half-space ``offset + normal . phi(x) > 0`` of the class.
 
-    With multipliers y, a point of weight 1 scores ``1 - (A y)_i``. Written out, ``normal = -T y`` and
-    ``offset = 1 + a . (T y) - t . y``; it is evaluated as ``level + normal . (phi(x) - a)``, which keeps its digits where
-    the features are large against their spread.
+    With multipliers y and ``A = (Phi - 1 a^T) T + 1 t^T``, a point of weight 1 scores ``1 - (A y)_i``. So
+    ``normal = -T y`` and ``offset = 1 + a . (T y) - t . y``. The score is computed as ``level + normal . (phi(x) - a)`` with
+    ``level = 1 - t . y``. This keeps its digits where the features are large beside their spread.
 
     Attributes
     ----------
     normal : array, shape (k,)
+        The normal in feature space; it points into the class.
     offset : float
+        The score at the origin of feature space.
     names : tuple of str
         The features, one per entry of ``normal``.
+    normals, origins : tuples of arrays
+        The parts of ``normal`` and of a, one per block of moments.
+    level : float
+        The score of a point whose features are a.
+    maps : tuple of FittedMap or None
+        The feature map of every block; None for a block without one, such as the rows of a constraint.
+
+    Examples
+    --------
+    >>> import momentlp as mlp
+    >>> problem = mlp.Spec(tolerance=mlp.Absolute(1.0)).compile([[0.0], [1.0], [2.0], [9.0]], mean=[1.0])
+    >>> separator = mlp.solve(problem).separator
+    >>> separator.normal, separator.offset
+    (array([-0.125]), 1.125)
+    >>> separator.predict([[3.0], [20.0]])
+    array([ True, False])
     """
 
     normals: tuple[FloatArray, ...]
@@ -45,19 +63,25 @@ class Separator:
 
     @classmethod
     def of(cls, problem: Problem, multipliers: FloatArray) -> Self:
-        """Read the hyperplane off the multipliers of a problem."""
+        """Compute the hyperplane from the multipliers of a problem.
+
+        Parameters
+        ----------
+        problem : Problem
+        multipliers : array, shape (m,)
+        """
         parts = problem.split_by_block(multipliers)
         normals = tuple(
             -(part if block.transform is None else np.asarray(block.transform @ part, dtype=np.float64))
             for block, part in zip(problem.blocks, parts, strict=True)
         )
-        # Rows of a constraint that tell points apart say nothing of new ones, of which it is not known where they belong:
-        # neither their features nor what is subtracted from those count. Where no block has a map, rows are all there is.
-        bare = not any(block.fitted for block in problem.blocks)
+        # A constraint whose rows differ between points cannot be evaluated for new points. So its rows do not count for the
+        # score, and neither does their shift. If no block has a feature map, there are only such rows: then they all count.
+        without_maps = not any(block.fitted for block in problem.blocks)
         level = 1.0 - sum(
             float(block.shift @ part)
             for block, part in zip(problem.blocks, parts, strict=True)
-            if bare or block.fitted is not None or block.counts_alike
+            if without_maps or block.fitted is not None or block.counts_alike
         )
         names = tuple(
             name
@@ -78,29 +102,46 @@ class Separator:
         return self.level - shift
 
     def decision_function(self, X: Any) -> FloatArray:
-        """Score new points, shape (n,): above zero inside the class, below zero outside.
+        """Score new points.
 
         Parameters
         ----------
-        X : array, frame or sparse matrix, shape (n, d)
-            Points as they were given to ``compile``; rows of features where the problem was built from arrays. What
-            ``compile`` reads in chunks is read in chunks here too.
+        X : array, data frame or sparse matrix, shape (n, d)
+            Points in the form in which ``compile`` takes them, with the same columns. If the problem was built from arrays,
+            rows of features. Data that ``compile`` reads in chunks are read in chunks here too.
+
+        Returns
+        -------
+        array, shape (n,)
+            Above zero inside the class, below zero outside.
+
+        Raises
+        ------
+        DataError
+            If X has other columns than the points of the problem, or values that are not finite.
+
+        Examples
+        --------
+        >>> import momentlp as mlp
+        >>> problem = mlp.Spec(tolerance=mlp.Absolute(1.0)).compile([[0.0], [1.0], [2.0], [9.0]], mean=[1.0])
+        >>> mlp.solve(problem).separator.decision_function([[3.0], [20.0]])
+        array([ 0.75 , -1.375])
         """
         table = chunked_table(X)
         if table is not None:
-            return self._in_chunks(table)
+            return self._score_chunks(table)
         if not any(self.maps):
-            return np.asarray(self.offset + _bare_features(X, self.normal.size) @ self.normal, dtype=np.float64)
+            return np.asarray(self.offset + _check_features(X, self.normal.size) @ self.normal, dtype=np.float64)
         parts = []
         for normal, origin, fitted in zip(self.normals, self.origins, self.maps, strict=True):
-            if fitted is None:  # rows of a constraint: they speak of the points of the problem alone
+            if fitted is None:  # rows of a constraint: they are known for the points of the problem only
                 continue
             features = fitted(X)
             sparse = is_sparse(features)
             parts.append(features @ normal - origin @ normal if sparse else (features - origin) @ normal)
         return np.asarray(self.level + np.sum(parts, axis=0), dtype=np.float64)
 
-    def _in_chunks(self, table: Chunked) -> FloatArray:
+    def _score_chunks(self, table: Chunked) -> FloatArray:
         scores = np.empty(len(table))
         for fitted in filter(None, self.maps):
             check_columns(table.names, fitted.inputs if fitted.named_inputs else None, "X")
@@ -108,12 +149,34 @@ class Separator:
             for span, part in zip(table.spans, table.scan(self.decision_function), strict=True):
                 scores[span] = part
         except DataError:
-            summarise(table)  # which says which row of all is not finite, if that is what is wrong
+            summarise(table)  # raises an error with the row index in the whole table, if a value is not finite
             raise
         return scores
 
     def predict(self, X: Any) -> NDArray[np.bool_]:
-        """Tell which new points belong to the class: those that score above zero."""
+        """Classify new points: those that score above zero belong to the class.
+
+        Parameters
+        ----------
+        X : array, data frame or sparse matrix, shape (n, d)
+            As in :meth:`decision_function`.
+
+        Returns
+        -------
+        array of bool, shape (n,)
+
+        Raises
+        ------
+        DataError
+            As :meth:`decision_function` does.
+
+        Examples
+        --------
+        >>> import momentlp as mlp
+        >>> problem = mlp.Spec(tolerance=mlp.Absolute(1.0)).compile([[0.0], [1.0], [2.0], [9.0]], mean=[1.0])
+        >>> mlp.solve(problem).separator.predict([[3.0], [20.0]])
+        array([ True, False])
+        """
         return self.decision_function(X) > 0
 
     def _repr_html_(self) -> str:
@@ -123,11 +186,11 @@ class Separator:
         rows += [(name, f"{value:.6g}") for name, value in entries[:MAX_ROWS]]
         if len(entries) > MAX_ROWS:
             rows.append((f"... {len(entries) - MAX_ROWS} smaller ones ...",))
-        title = f"Separator: {len(entries):,} of {self.normal.size:,} features count"
+        title = f"Separator: {len(entries):,} of {self.normal.size:,} features have a weight"
         return html_table(title, rows, ("feature", "weight"))
 
 
-def _bare_features(X: Any, width: int) -> Any:
+def _check_features(X: Any, width: int) -> Any:
     features, _ = as_points(X, "X")
     if features.shape[1] != width:
         raise DataError(f"X has {features.shape[1]} column(s), but the separator has {width} feature(s).")

@@ -1,1 +1,1 @@
-"""From a problem to a proved solution: attempts, repairs, the verdict; paths, comparisons, many problems at once."""
+"""From a problem to a proved solution: attempt, verdict, exact fallback; paths, comparisons, many problems at once."""

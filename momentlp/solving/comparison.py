@@ -1,4 +1,4 @@
-"""The same problem through several backends, side by side."""
+"""One problem solved by several backends, side by side."""
 
 from __future__ import annotations
 
@@ -15,10 +15,11 @@ from typing import Any
 import numpy as np
 
 from momentlp.backend.interface import Backend, Options
-from momentlp.backend.registry import backends as registered
+from momentlp.backend.registry import backends as registered_backends
 from momentlp.backend.registry import find_backend
 from momentlp.errors import BackendUnavailableError, DataError, MomentLPError, OptionError
 from momentlp.problem.problem import Problem
+from momentlp.runtime.argument_checks import check_function, check_integer
 from momentlp.runtime.atomic_files import write_atomically
 from momentlp.runtime.html_table import html_table
 from momentlp.runtime.peak_memory import peak_memory
@@ -29,39 +30,57 @@ from momentlp.status import Status
 
 __all__ = ["Comparison", "compare"]
 
-CERTIFIED = (Status.OPTIMAL.value, Status.EMPTY.value, Status.INFEASIBLE.value)  # each of them is proved
-FOUND = (Status.OPTIMAL.value, Status.EMPTY.value)
+CERTIFIED = (Status.OPTIMAL.value, Status.EMPTY.value, Status.INFEASIBLE.value)  # statuses that are proved
+WITH_OBJECTIVE = (Status.OPTIMAL.value, Status.EMPTY.value)  # proved statuses whose objective is the optimum
 
+# Keys of a record, in the order of the columns of a CSV file.
 FIELDS = (
     "backend", "engine", "version", "status", "objective", "bound", "gap", "primal_residual", "dual_residual", "iterations",
     "seconds", "memory", "repairs", "same_engine_as", "message",
 )  # fmt: skip
 
+# Headings of the printed table, and how to format their cells.
 COLUMNS: dict[str, Callable[[dict[str, Any]], str]] = {
     "backend": lambda row: str(row["backend"]),
     "engine": lambda row: str(row["engine"] or "-"),
     "status": lambda row: str(row["status"]),
-    "objective": lambda row: _number(None if row["status"] == "infeasible" else row["objective"], ".9g"),
-    "gap": lambda row: _number(row["gap"], ".0e"),
-    "primal": lambda row: _number(row["primal_residual"], ".0e"),
-    "dual": lambda row: _number(row["dual_residual"], ".0e"),
-    "seconds": lambda row: _number(row["seconds"], ".3f"),
+    "objective": lambda row: _format_number(None if row["status"] == "infeasible" else row["objective"], ".9g"),
+    "gap": lambda row: _format_number(row["gap"], ".0e"),
+    "primal": lambda row: _format_number(row["primal_residual"], ".0e"),
+    "dual": lambda row: _format_number(row["dual_residual"], ".0e"),
+    "seconds": lambda row: _format_number(row["seconds"], ".3f"),
     "memory": lambda row: "-" if row["memory"] is None else f"{row['memory'] / 2**20:.0f} MiB",
 }
 
 
 @dataclass(frozen=True, repr=False)
 class Comparison(Sequence[dict[str, Any]]):
-    """One record per backend. It is a sequence of dictionaries, shown as a table.
+    """A sequence of records, one dictionary per backend, shown as a table. :func:`compare` makes one.
 
     Attributes
     ----------
     records : tuple of dict
-        ``seconds`` is the median over the repeats of the whole call, scaling and certificate included; ``memory`` the peak
-        growth of the process in bytes (None where the system cannot tell); ``same_engine_as`` the other rows that share an
-        engine, whose agreement is no independent confirmation.
+        The keys are those of :meth:`Solution.summary`, without ``fractional`` and ``active_moments``, and these:
+
+        - ``status`` is that of the solution, ``"unavailable"`` if the backend cannot be used here, or ``"error"`` if it
+          raised an error; ``message`` then says why.
+        - ``seconds`` is the median time of the whole call over the repeats, scaling and certificate included.
+        - ``memory`` is the growth of the peak memory of the process in bytes; None if the system does not report it.
+        - ``same_engine_as`` lists the other backends with the same engine. If they agree, this is no independent
+          confirmation.
     solutions : dict of str to Solution
-        The answers themselves, for the backends that gave one.
+        The solutions by backend, for the backends that returned one.
+
+    Examples
+    --------
+    >>> import momentlp as mlp
+    >>> comparison = mlp.compare(mlp.Spec().compile([[0.0], [1.0], [2.0]], mean=[0.5]), ["highs", "glpk"])
+    >>> comparison[0]["backend"], comparison.solutions["highs"].objective
+    ('highs', 2.0)
+    >>> comparison.independent_engines
+    ('GLPK', 'HiGHS')
+    >>> comparison.spread <= 1e-9
+    True
     """
 
     records: tuple[dict[str, Any], ...]
@@ -78,32 +97,35 @@ class Comparison(Sequence[dict[str, Any]]):
 
     @property
     def spread(self) -> float:
-        """Largest relative difference between certified objectives; infinite if one has a set and another proves none."""
+        """The largest relative difference between proved objectives.
+
+        Infinite if one backend proves that the problem is infeasible and another finds a set; NaN if nothing was proved.
+        """
         statuses = {row["status"] for row in self.records if row["status"] in CERTIFIED}
         if Status.INFEASIBLE.value in statuses:
             return 0.0 if len(statuses) == 1 else float("inf")
-        values = [row["objective"] for row in self.records if row["status"] in FOUND]
+        values = [row["objective"] for row in self.records if row["status"] in WITH_OBJECTIVE]
         return (max(values) - min(values)) / max(1.0, *map(abs, values)) if values else float("nan")
 
     @property
     def independent_engines(self) -> tuple[str, ...]:
-        """The different engines among the certified rows."""
+        """The names of the engines that gave a proved solution, each once, sorted."""
         return tuple(sorted({row["engine"] for row in self.records if row["status"] in CERTIFIED}))
 
     def verdict(self) -> str:
-        """Say in a sentence what the rows confirm."""
+        """Return a sentence that says how many backends proved their solution, and whether they agree."""
         certified = [row for row in self.records if row["status"] in CERTIFIED]
         if not certified:
             return "No backend gave an answer that could be certified."
         engines = self.independent_engines
-        independent = f"{len(engines)} independent engines ({', '.join(engines)})"
-        which = independent if len(engines) > 1 else f"one engine, {engines[0]}"
+        several = f"{len(engines)} independent engines ({', '.join(engines)})"
+        proved_by = several if len(engines) > 1 else f"one engine, {engines[0]}"
         agreement = f"objectives agree to {self.spread:.0e}" if np.isfinite(self.spread) else "they contradict each other"
-        return f"{len(certified)} of {len(self)} certified, by {which}; {agreement}."
+        return f"{len(certified)} of {len(self)} certified, by {proved_by}; {agreement}."
 
     def table(self) -> list[list[str]]:
-        """Return the rows of the table, headings first, as text."""
-        return [list(COLUMNS), *([show(row) for show in COLUMNS.values()] for row in self.records)]
+        """Return the rows of the table as lists of text, the headings first."""
+        return [list(COLUMNS), *([format_cell(row) for format_cell in COLUMNS.values()] for row in self.records)]
 
     def __repr__(self) -> str:
         return f"{align_columns(self.table())}\n{self.verdict()}"
@@ -115,16 +137,36 @@ class Comparison(Sequence[dict[str, Any]]):
         return html_table(self.verdict(), body, heading)
 
     def to_csv(self, path: str | Path | None = None) -> str:
-        """Return the records as CSV, and write them to a file if one is named."""
+        """Return the records as CSV text, and write it to a file if a path is given.
+
+        Parameters
+        ----------
+        path : str or Path, optional
+
+        Returns
+        -------
+        str
+            A line of headings and a line per backend.
+        """
         stream = io.StringIO()
         writer = csv.DictWriter(stream, FIELDS)
         writer.writeheader()
         writer.writerows({**row, "same_engine_as": " ".join(row["same_engine_as"])} for row in self.records)
-        return _written(stream.getvalue(), path)
+        return _write_if_path(stream.getvalue(), path)
 
     def to_json(self, path: str | Path | None = None) -> str:
-        """Return the records as JSON, and write them to a file if one is named."""
-        return _written(json.dumps([_plain(row) for row in self.records], indent=2), path)
+        """Return the records as JSON text, and write it to a file if a path is given.
+
+        Parameters
+        ----------
+        path : str or Path, optional
+
+        Returns
+        -------
+        str
+            A list of objects. Numbers that are not finite become null.
+        """
+        return _write_if_path(json.dumps([_replace_non_finite(row) for row in self.records], indent=2), path)
 
 
 def compare(
@@ -135,19 +177,34 @@ def compare(
     on_start: Callable[[str], Any] | None = None,
     **options: Any,
 ) -> Comparison:
-    """Solve one problem with several backends and set their answers side by side.
+    """Solve one problem with several backends and compare their solutions.
 
     Parameters
     ----------
     problem : Problem
-    backends : name, Backend, or sequence of them, optional
-        Default: every registered one. One that cannot be used here, or that raises, gets a row that says so.
+    backends : str, Backend, or sequence of them, optional
+        By default, all registered backends. A backend that cannot be used here, or that raises an error, gets a row that
+        says so.
     repeat : int
-        How often each is run; rounds are interleaved, and the median time is reported.
+        How often each backend runs. The backends take turns, and the median time is reported.
     on_start : callable, optional
         Called with the name of each backend before it runs.
     **options
-        Passed to :func:`momentlp.solve`.
+        Further arguments of :func:`momentlp.solve`.
+
+    Returns
+    -------
+    Comparison
+        One record per backend, in the order given.
+
+    Raises
+    ------
+    DataError
+        If ``problem`` is not a problem.
+    OptionError
+        If another argument is not valid.
+    BackendNotFoundError
+        If a name is not registered.
 
     Examples
     --------
@@ -156,7 +213,7 @@ def compare(
     >>> [(row["backend"], row["status"], row["objective"], row["same_engine_as"]) for row in rows]
     [('highs', 'optimal', 2.0, ['scipy']), ('scipy', 'optimal', 2.0, ['highs'])]
     """
-    chosen = _checked(problem, backends, repeat, options)
+    chosen = _check_arguments(problem, backends, repeat, on_start, options)
     runs: list[list[dict[str, Any]]] = [[] for _ in chosen]
     solutions: dict[str, Solution] = {}
     for _ in range(repeat):
@@ -170,7 +227,7 @@ def compare(
                 solutions[label] = solution
     records = []
     for rounds in runs:
-        times = [record["seconds"] for record in rounds if record["seconds"] is not None]
+        times = [record["seconds"] for record in rounds if record["seconds"] is not None]  # None: it gave no solution
         records.append({**rounds[-1], "seconds": statistics.median(times) if times else None})
     for row in records:
         row["same_engine_as"] = [
@@ -179,36 +236,43 @@ def compare(
     return Comparison(tuple(records), solutions)
 
 
-def _checked(
-    problem: Any, backends: str | Backend | Sequence[str | Backend] | None, repeat: int, options: dict[str, Any]
+def _check_arguments(
+    problem: Any,
+    backends: str | Backend | Sequence[str | Backend] | None,
+    repeat: int,
+    on_start: Any,
+    options: dict[str, Any],
 ) -> list[str | Backend]:
-    """Return the backends to compare, or say what is wrong with the call."""
+    """Check the arguments of ``compare`` and return the backends. A wrong argument raises here, not once per backend."""
     if not isinstance(problem, Problem):
         raise DataError(f"problem must be a Problem, not {type(problem).__name__}: compile one with Spec.compile.")
-    if not isinstance(repeat, int) or repeat < 1:
-        raise OptionError(f"repeat must be a whole number of at least 1, not {repeat!r}.")
+    check_integer("repeat", repeat, minimum=1)
+    if on_start is not None:
+        check_function("on_start", on_start, "the name of a backend")
+    # Options checks its own fields. A log may also be a text stream, which only solve turns into a function.
+    Options(**{name: value for name, value in options.items() if name in Options.__dataclass_fields__ and name != "log"})
     if backends is None:
-        return [info.name for info in registered()]
+        return [info.name for info in registered_backends()]
     chosen = [backends] if isinstance(backends, (str, Backend)) else list(backends)
     if not chosen:
-        raise OptionError("backends is empty: name at least one, or leave it out for all.")
+        raise OptionError("backends is empty: name at least one backend, or leave out backends to compare all.")
     for backend in chosen:
         if isinstance(backend, str):
             find_backend(backend)
-    Options(**{name: value for name, value in options.items() if name in Options.__dataclass_fields__ and name != "log"})
     return chosen
 
 
 def _measure(
     problem: Problem, backend: str | Backend, label: str, options: dict[str, Any]
 ) -> tuple[dict[str, Any], Solution | None]:
+    """Run one backend once, and return its record and, if it gave one, its solution."""
     record: dict[str, Any] = dict.fromkeys(FIELDS)
     record |= {"backend": label, "same_engine_as": []}
     try:
         with peak_memory() as peak:
-            started = time.perf_counter()
+            start = time.perf_counter()
             solution = solve(problem, backend, **options)
-            seconds = time.perf_counter() - started
+            seconds = time.perf_counter() - start
     except BackendUnavailableError as error:
         return record | {"status": "unavailable", "message": str(error)}, None
     except MomentLPError as error:
@@ -217,15 +281,15 @@ def _measure(
     return record | summary | {"backend": label, "seconds": seconds, "memory": peak.bytes}, solution
 
 
-def _number(value: float | None, form: str) -> str:
-    return "-" if value is None else format(value, form)
+def _format_number(value: float | None, format_spec: str) -> str:
+    return "-" if value is None else format(value, format_spec)
 
 
-def _plain(row: dict[str, Any]) -> dict[str, Any]:
+def _replace_non_finite(row: dict[str, Any]) -> dict[str, Any]:
     return {key: None if isinstance(value, float) and not np.isfinite(value) else value for key, value in row.items()}
 
 
-def _written(text: str, path: str | Path | None) -> str:
+def _write_if_path(text: str, path: str | Path | None) -> str:
     if path is not None:
         write_atomically(Path(path), lambda stream: stream.write(text.encode()))
     return text

@@ -1,10 +1,10 @@
 """Solving a small problem in exact arithmetic where floats proved nothing.
 
-Rows whose entries span twenty decades, say, are beyond what any solver in floats can hold, but fractions hold them. What the
-data mean is not what their last digit says, though: the mean of three floats is rarely a float itself, and with no tolerance
-at all exactly nothing may have the float next to it. So the mean may be off by its rounding, as it may in a certificate::
+No solver in floats can handle rows whose entries span, say, twenty decades, but fractions can. The data are not exact,
+though: the mean of three floats is rarely a float itself, and without a tolerance no set may have exactly the mean as it was
+rounded. So the exact problem allows for the rounding r of the mean, as a certificate does::
 
-    sum (phi - mean - r) h <= U,      sum (phi - mean + r) h >= L,      r the rounding of the mean
+    sum (phi - mean - r) h <= U,      sum (phi - mean + r) h >= L
 """
 
 from __future__ import annotations
@@ -22,50 +22,68 @@ from momentlp.status import Status
 
 __all__ = ["solve_exactly"]
 
-ENTRIES, MOMENTS, PIVOTS, SECONDS = 20_000, 40, 300, 10.0  # what exact arithmetic is given
+# Limits within which exact arithmetic takes seconds, not minutes.
+MAX_ENTRIES = 20_000  # of A, points times moments
+MAX_MOMENTS = 40
+MAX_PIVOTS = 300
+MAX_SECONDS = 10.0
 
 
 def solve_exactly(
     problem: Problem, h: FloatArray, y: FloatArray, time_limit: float | None
 ) -> tuple[Status, FloatArray, FloatArray] | None:
-    """Return the exact optimum and its multipliers as floats, or a proof that there is none; None if neither was found."""
-    if problem.n_points * problem.n_moments > ENTRIES or problem.n_moments > MOMENTS:
+    """Find the exact optimum of a small problem, or a proof that no h is feasible.
+
+    Parameters
+    ----------
+    problem : Problem
+    h, y : arrays, shapes (N,) and (m,)
+        The best pair known, from whose vertex the exact simplex starts.
+    time_limit : float or None
+        Seconds; never more than ``MAX_SECONDS``.
+
+    Returns
+    -------
+    tuple of (Status, array, array), or None
+        OPTIMAL with the optimal pair rounded to floats, or INFEASIBLE with h and the multipliers of a Farkas proof. None if
+        the problem is too large, a limit was reached, or the result has no floats.
+    """
+    if problem.n_points * problem.n_moments > MAX_ENTRIES or problem.n_moments > MAX_MOMENTS:
         return None
-    forgiving = replace(problem, blocks=tuple(_forgiving(block) for block in problem.blocks))
-    parts = problem.split_by_block(y)
-    sides = [
+    relaxed = replace(problem, blocks=tuple(_allow_rounding(block) for block in problem.blocks))
+    relaxed_y = [
         np.concatenate([np.maximum(part, 0.0), np.minimum(part, 0.0)]) if block.tolerance_on else part
-        for block, part in zip(problem.blocks, parts, strict=True)
+        for block, part in zip(problem.blocks, problem.split_by_block(y), strict=True)
     ]
-    seconds = SECONDS if time_limit is None else min(SECONDS, time_limit)
-    proof = prove(forgiving, h, np.concatenate(sides), time_limit=seconds, pivot_limit=PIVOTS)
+    seconds = MAX_SECONDS if time_limit is None else min(MAX_SECONDS, time_limit)
+    proof = prove(relaxed, h, np.concatenate(relaxed_y), time_limit=seconds, pivot_limit=MAX_PIVOTS)
     if proof.status is Status.LIMIT:
         return None
     try:
-        found = np.array([float(value) for value in proof.membership]) if proof.membership else h
-        return proof.status, found, _joined(problem, proof)
+        membership = np.array([float(value) for value in proof.membership]) if proof.membership else h
+        return proof.status, membership, _join_sides(problem, proof)
     except OverflowError:
         return None
 
 
-def _forgiving(block: MomentBlock) -> MomentBlock:
-    """Return the rows of a mean with room for its rounding, in proportion to the size of the set."""
+def _allow_rounding(block: MomentBlock) -> MomentBlock:
+    """Return two rows per moment of a mean, one for each side, which allow for the rounding of the mean."""
     if block.tolerance_on is None:
         return block
-    room = np.where(block.noise(), block.largest(), block.rounding(np.ones(1)))
-    once = sp.eye_array(block.n_moments, format="csc") if block.transform is None else block.transform
+    rounding = np.where(block.noise(), block.largest(), block.rounding(np.ones(1)))
+    transform = sp.eye_array(block.n_moments, format="csc") if block.transform is None else block.transform
     return replace(
         block,
-        transform=sp.csc_array(sp.hstack([once, once])),
-        shift=np.concatenate([block.shift - room, block.shift + room]),
+        transform=sp.csc_array(sp.hstack([transform, transform])),
+        shift=np.concatenate([block.shift - rounding, block.shift + rounding]),
         lower=np.concatenate([np.full(block.n_moments, -np.inf), block.lower]),
         upper=np.concatenate([block.upper, np.full(block.n_moments, np.inf)]),
         names=(*(f"{name}:high" for name in block.names), *(f"{name}:low" for name in block.names)),
     )
 
 
-def _joined(problem: Problem, proof: ExactProof) -> FloatArray:
-    """Return one multiplier per moment again."""
+def _join_sides(problem: Problem, proof: ExactProof) -> FloatArray:
+    """Return one multiplier per moment from those of its two sides, shape (m,)."""
     values = np.array([float(value) for value in proof.multipliers])
     joined, start = [], 0
     for block in problem.blocks:

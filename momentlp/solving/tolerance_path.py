@@ -1,4 +1,4 @@
-"""All answers along the tolerance, each started from the one before."""
+"""The path: one problem at many tolerances, each solve started from the solution before it."""
 
 from __future__ import annotations
 
@@ -13,6 +13,7 @@ from momentlp.backend.interface import Backend, Capability
 from momentlp.errors import DataError, OptionError
 from momentlp.points.arrays import FloatArray
 from momentlp.problem.problem import Problem
+from momentlp.runtime.argument_checks import check_bool, check_function
 from momentlp.runtime.html_table import html_table, shorten_rows
 from momentlp.solution.solution import Solution
 from momentlp.solving.solve_problem import solve
@@ -23,7 +24,7 @@ __all__ = ["Path", "path"]
 
 @dataclass(frozen=True, eq=False)
 class Path:
-    """Solutions along the tolerance, in the order asked for. Indexing and iterating give the solutions.
+    """Solutions of a problem at T tolerances, in the order given. Indexing and iterating give the solutions.
 
     Attributes
     ----------
@@ -31,7 +32,21 @@ class Path:
     solutions : tuple of Solution
         One per tolerance, each with its certificate.
     relative : bool
-        Whether the tolerances are multiples of the problem's own.
+        Whether the tolerances are multiples of those of the problem.
+
+    Examples
+    --------
+    >>> import momentlp as mlp
+    >>> problem = mlp.Spec(tolerance=mlp.Absolute(1.0)).compile([[0.0], [1.0], [2.0], [9.0]], mean=[1.0])
+    >>> found = mlp.path(problem, [8.0, 4.0, 0.0])
+    >>> len(found), found[0].objective
+    (3, 4.0)
+    >>> found.objectives
+    array([4. , 3.5, 3. ])
+    >>> found.memberships.shape
+    (3, 4)
+    >>> found.entry()
+    array([0., 0., 0., 4.])
     """
 
     tolerances: FloatArray
@@ -40,7 +55,7 @@ class Path:
 
     @property
     def memberships(self) -> FloatArray:
-        """The memberships as a function of the tolerance, shape (T, N)."""
+        """The memberships at each tolerance, shape (T, N)."""
         return np.array([solution.membership for solution in self.solutions])
 
     @property
@@ -54,7 +69,14 @@ class Path:
         return tuple(solution.status for solution in self.solutions)
 
     def entry(self) -> FloatArray:
-        """Return for every point the smallest tolerance tried at which it is in the set, by half at least; inf if none."""
+        """Return the smallest tolerance at which each point is in the set.
+
+        Returns
+        -------
+        array, shape (N,)
+            The smallest tolerance of the path at which the solution is OPTIMAL and the membership of the point is at least
+            half its cap; infinity if there is none.
+        """
         caps = self.solutions[0].problem.caps
         proved = np.array([solution.status is Status.OPTIMAL for solution in self.solutions])
         inside = (self.memberships >= 0.5 * caps) & (caps > 0) & proved[:, None]
@@ -67,16 +89,19 @@ class Path:
         return iter(self.solutions)
 
     @overload
-    def __getitem__(self, place: int) -> Solution: ...
+    def __getitem__(self, index: int) -> Solution: ...
     @overload
-    def __getitem__(self, place: slice) -> tuple[Solution, ...]: ...
-    def __getitem__(self, place: int | slice) -> Solution | tuple[Solution, ...]:
-        return self.solutions[place]
+    def __getitem__(self, index: slice) -> tuple[Solution, ...]: ...
+    def __getitem__(self, index: int | slice) -> Solution | tuple[Solution, ...]:
+        return self.solutions[index]
 
     def __repr__(self) -> str:
-        proved = sum(status is Status.OPTIMAL for status in self.statuses)
         span = f"{self.tolerances[0]:g} to {self.tolerances[-1]:g}"
-        return f"Path({len(self)} tolerances from {span}, {proved} proved optimal)"
+        return f"Path({len(self)} tolerances from {span}, {self._n_optimal} proved optimal)"
+
+    @property
+    def _n_optimal(self) -> int:
+        return sum(status is Status.OPTIMAL for status in self.statuses)
 
     def _repr_html_(self) -> str:
         rows: list[tuple[object, ...]] = [
@@ -89,10 +114,8 @@ class Path:
             )
             for tolerance, solution in zip(self.tolerances, self, strict=True)
         ]
-        proved = sum(status is Status.OPTIMAL for status in self.statuses)
-        title = f"Path: {len(self)} tolerances, {proved} proved optimal"
-        first = "multiple" if self.relative else "tolerance"
-        heading = (first, "status", "weight of the set", "active moments", "seconds")
+        title = f"Path: {len(self)} tolerances, {self._n_optimal} proved optimal"
+        heading = ("multiple" if self.relative else "tolerance", "status", "weight of the set", "active moments", "seconds")
         return html_table(title, shorten_rows(rows), heading)
 
 
@@ -105,27 +128,36 @@ def path(
     stop: Callable[[Solution], bool] | None = None,
     **options: Any,
 ) -> Path:
-    """Solve a problem at many tolerances, each solve started from the answer before it.
+    """Solve a problem at many tolerances, starting each solve from the solution before it.
 
     Parameters
     ----------
     problem : Problem
-        One that a spec compiled. Its own tolerance is replaced; constraints stay as they are.
+        Compiled from a spec. The tolerance of its moments is replaced; constraints stay as they are.
     tolerances : iterable of float
-        The tolerance of every moment, on the sum or on the mean as the spec had it. The nearer an answer is to the one
-        before, the less work it is: from large to small, in small steps.
+        The tolerance of every moment, on the sum or on the mean as in the spec. A solve takes less work the closer its
+        tolerance is to the one before: go from large to small, in small steps.
     backend : str or Backend
+        As in :func:`momentlp.solve`. Backends without the capability ``START`` solve each problem from scratch.
     relative : bool
-        Whether the numbers multiply the problem's own tolerances instead: with ``StandardError(1.0)`` they are the z.
+        Whether the numbers multiply the tolerances of the problem instead. With ``StandardError(1.0)`` they are numbers of
+        standard errors.
     stop : callable, optional
-        Called with each solution; when it returns True the path ends there.
+        Called with each solution. The path ends with the first solution for which it returns True.
     **options
-        What :func:`momentlp.solve` takes.
+        Further arguments of :func:`momentlp.solve`, except ``start``.
+
+    Returns
+    -------
+    Path
+        One solution per tolerance, in the order given.
 
     Raises
     ------
     DataError
-        If a tolerance is not a finite number of at least zero, or the problem has none to replace.
+        If a tolerance is not a finite number of at least 0, or the problem has no tolerance to replace.
+    OptionError
+        If another argument is not valid.
 
     Examples
     --------
@@ -138,35 +170,36 @@ def path(
     if not isinstance(problem, Problem):
         raise DataError(f"problem must be a Problem, not {type(problem).__name__}: compile a spec first.")
     if not any(block.tolerance_on and not block.fixed for block in problem.blocks):
-        raise DataError("problem has no tolerance to vary: compile it from a spec, whose moments have one.")
-    if stop is not None and not callable(stop):
-        raise OptionError(f"stop must be a function of a Solution, not {type(stop).__name__}.")
-    if not isinstance(relative, bool):
-        raise OptionError(f"relative must be True or False, not {relative!r}.")
+        raise DataError("problem has no tolerance to vary: compile it from a spec, such as Spec(tolerance=Absolute(1.0)).")
+    if stop is not None:
+        check_function("stop", stop, "a Solution")
+    relative = check_bool("relative", relative)
     if "start" in options:
-        raise OptionError("path makes its own starts: leave start out.")
-    values = _checked(tolerances)
+        raise OptionError("path starts each solve from the solution before it: leave out start.")
+    values = _check_tolerances(tolerances)
     solutions: list[Solution] = []
     for value in values:
-        now = problem.with_tolerance(value, relative=relative)
-        solver = resolve_backend(backend, now, options.get("options"))
-        warm = solutions[-1] if solutions and Capability.START in solver.capabilities else None
-        solutions.append(solve(now, solver, start=warm, **options))
+        current = problem.with_tolerance(value, relative=relative)
+        solver = resolve_backend(backend, current, options.get("options"))
+        start = solutions[-1] if solutions and Capability.START in solver.capabilities else None
+        solutions.append(solve(current, solver, start=start, **options))
         if stop is not None and stop(solutions[-1]):
             break
     return Path(np.array(values[: len(solutions)]), tuple(solutions), relative)
 
 
-def _checked(tolerances: Any) -> list[float]:
-    try:
-        values = [float(value) for value in (() if isinstance(tolerances, str) else tolerances)]
-    except (TypeError, ValueError):
-        raise DataError("tolerances must be numbers, such as numpy.geomspace(200, 5, 40).") from None
+def _check_tolerances(tolerances: Any) -> list[float]:
     if isinstance(tolerances, str):
-        raise DataError("tolerances must be numbers, such as numpy.geomspace(200, 5, 40), not text.")
+        raise DataError(f"tolerances must be a list of numbers, such as numpy.geomspace(200, 5, 40), not {tolerances!r}.")
+    try:
+        values = [float(value) for value in tolerances]
+    except (TypeError, ValueError):
+        raise DataError(
+            f"tolerances must be a list of numbers, such as numpy.geomspace(200, 5, 40), not {tolerances!r}."
+        ) from None
     if not values:
-        raise DataError("tolerances is empty: give at least one.")
-    for place, value in enumerate(values):
+        raise DataError("tolerances is empty: give at least one number.")
+    for index, value in enumerate(values):
         if not (np.isfinite(value) and value >= 0):
-            raise DataError(f"tolerances must be finite and not negative, but entry {place} is {value}.")
+            raise DataError(f"tolerances must be finite numbers of at least 0, but entry {index} is {value}.")
     return values

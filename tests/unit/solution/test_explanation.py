@@ -83,7 +83,7 @@ def test_constraints_alone_can_contradict_each_other() -> None:
     assert reason.conflict == {"share": pytest.approx(1.0)}
     assert reason.uniform is not None
     assert reason.uniform.value is None
-    assert "none helps" in str(reason)
+    assert "Smallest tolerance for all moments: no tolerance is large enough" in str(reason)
 
 
 def test_an_answer_needs_no_explanation() -> None:

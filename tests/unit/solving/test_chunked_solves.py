@@ -2,8 +2,6 @@
 
 import os
 import signal
-import threading
-import time
 from pathlib import Path
 from typing import Any
 
@@ -129,25 +127,29 @@ def test_a_cluster_has_the_same_answer(client: Any, name: str, tmp_path: Path) -
     assert there.objective == pytest.approx(here.objective, rel=1e-9)
 
 
-def slow(chunk: np.ndarray) -> np.ndarray:
-    time.sleep(0.02)
-    return chunk
+def die_if_armed(chunk: np.ndarray, armed: Path) -> np.ndarray:
+    """Kill the process that reads this chunk if the file is there. Only one process can remove it, so only one dies."""
+    try:
+        armed.unlink()
+    except FileNotFoundError:
+        return chunk
+    os.kill(os.getpid(), signal.SIGKILL)
+    raise AssertionError
 
 
 def test_a_worker_that_dies_in_mid_solve_changes_nothing(client: Any, tmp_path: Path) -> None:
     X, sample = points()
-    table = as_dask(X, tmp_path).map_blocks(slow, dtype=X.dtype)
+    armed, arming = tmp_path / "armed", []
+    table = as_dask(X, tmp_path).map_blocks(die_if_armed, armed=armed, dtype=X.dtype)
     problem = SPECS["sum"].compile(table, sample=sample)
-    rounds: list[str] = []
 
-    def kill_at_the_second_pass(line: str) -> None:
-        rounds.append(line)
-        if sum("changed sides" in line and f"{N:,}" in line for line in rounds) == 1 and not killed:
-            killed.append(next(iter(client.run(os.getpid).values())))
-            threading.Timer(0.05, os.kill, (killed[0], signal.SIGKILL)).start()
+    def arm_after_the_first_pass(line: str) -> None:
+        if "changed sides" in line and f"{N:,}" in line and not arming:
+            arming.append(line)
+            armed.touch()
 
-    killed: list[int] = []
-    found = mlp.solve(problem, log=kill_at_the_second_pass)
-    assert killed
+    found = mlp.solve(problem, log=arm_after_the_first_pass)
+    assert arming
+    assert not armed.exists()  # a worker removed it, and died
     assert found.certificate.holds(1e-9)
     assert found.objective == pytest.approx(mlp.solve(SPECS["sum"].compile(X, sample=sample)).objective, rel=1e-9)

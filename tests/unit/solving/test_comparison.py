@@ -6,7 +6,7 @@ import csv
 import io
 import json
 from pathlib import Path
-from typing import ClassVar
+from typing import Any, ClassVar
 
 import pytest
 
@@ -93,7 +93,22 @@ def test_nothing_certified_is_said() -> None:
     assert mlp.compare(PROBLEM, [Raises()]).verdict() == "No backend gave an answer that could be certified."
 
 
-@pytest.mark.parametrize("arguments", [{"backends": []}, {"repeat": 0}])
-def test_arguments_that_make_no_sense(arguments: dict[str, object]) -> None:
-    with pytest.raises(mlp.OptionError, match=next(iter(arguments))):
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        ({"backends": []}, "backends is empty"),
+        ({"repeat": 0}, "repeat must be an integer of at least 1, not 0"),
+        ({"repeat": True}, "repeat must be an integer of at least 1, not True"),
+        ({"on_start": "highs"}, "on_start must be a function of the name of a backend, not 'highs'"),
+        ({"time_limit": -1.0}, "time_limit must be"),
+    ],
+    ids=str,
+)
+def test_arguments_that_make_no_sense(arguments: dict[str, Any], message: str) -> None:
+    with pytest.raises(mlp.OptionError, match=message):
         mlp.compare(PROBLEM, **arguments)
+
+
+def test_a_problem_is_needed() -> None:
+    with pytest.raises(mlp.DataError, match="problem must be a Problem, not str"):
+        mlp.compare("problem")  # type: ignore[arg-type]

@@ -116,7 +116,7 @@ def test_a_memory_limit_must_be_a_number_of_bytes(limit: Any) -> None:
 
 
 def test_arguments_that_do_not_fit_together_are_refused() -> None:
-    with pytest.raises(mlp.OptionError, match="memory_limit needs a process of its own to limit: add isolate=True"):
+    with pytest.raises(mlp.OptionError, match="memory_limit limits a worker process: add isolate=True"):
         mlp.solve(PROBLEM, memory_limit=10**9)
     with pytest.raises(mlp.OptionError, match="isolate must be True or False"):
         mlp.solve(PROBLEM, isolate="yes")  # type: ignore[arg-type]
@@ -133,7 +133,7 @@ def test_a_memory_limit_is_refused_on_other_systems_than_linux(monkeypatch: pyte
 @pytest.mark.parametrize(
     ("how", "words"),
     [
-        ("return_text", "returned str where an Answer belongs"),
+        ("return_text", "returned str, but it must return an Answer"),
         ("return_a_function", "returned what cannot be sent to the parent process"),
         ("return_a_short_membership", r"returned membership of shape \(3,\)"),
         ("fail_with_unpicklable_error", "failed with RuntimeError: UnpicklableError: this and that"),

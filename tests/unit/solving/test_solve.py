@@ -4,52 +4,24 @@ from __future__ import annotations
 
 import io
 import sys
-import time
 from itertools import pairwise
-from typing import Any, ClassVar
+from typing import Any
 
 import numpy as np
 import pytest
 import scipy.sparse as sp
+from helpers.scripted_backend import ScriptedBackend, optimal_answer
 
 import momentlp as mlp
 from momentlp.proof.certificate import farkas_value
+from momentlp.solving import solve_problem
 from momentlp.testing import half_space
 
 PROBLEM, SIZE = half_space(120, 3, seed=0)
 
 
-class Fake(mlp.Backend):
-    """A backend that answers whatever it is told to."""
-
-    name: ClassVar[str] = "fake"
-    engine: ClassVar[str] = "none"
-    package: ClassVar[str] = "numpy"
-
-    def __init__(self, answer: Any) -> None:
-        super().__init__()
-        self.answer = answer
-
-    @classmethod
-    def version(cls) -> str:
-        return "0"
-
-    def run(self, problem: mlp.Problem, options: mlp.Options) -> mlp.Answer:
-        return self.answer(problem) if callable(self.answer) else self.answer
-
-
-def truth(problem: mlp.Problem) -> tuple[np.ndarray, np.ndarray]:
-    solution = mlp.solve(problem)
-    return solution.membership, solution.multipliers
-
-
-def lie(**changes: Any) -> Fake:
-    def answer(problem: mlp.Problem) -> mlp.Answer:
-        h, y = truth(problem)
-        fields = {"outcome": mlp.Outcome.OPTIMAL, "membership": h, "multipliers": y, "message": "trust me"} | changes
-        return mlp.Answer(**fields)
-
-    return Fake(answer)
+def lie(**changes: Any) -> ScriptedBackend:
+    return ScriptedBackend(optimal_answer(**changes))
 
 
 def test_the_truth_passes() -> None:
@@ -81,7 +53,7 @@ def test_a_backend_that_lies_is_found_out(changes: dict[str, Any]) -> None:
     assert repaired.status is mlp.Status.OPTIMAL
     assert repaired.repairs[-1] == "solved exactly"
     assert repaired.engine == "exact arithmetic"
-    assert repaired.message == "trust me (which proved nothing: solved again in exact arithmetic)"
+    assert repaired.message == "trust me (this answer proved nothing: the problem was solved in exact arithmetic)"
     assert repaired.objective == pytest.approx(SIZE)
 
 
@@ -94,12 +66,12 @@ def test_infeasible_cannot_be_where_the_empty_set_is_feasible() -> None:
     liar = lie(outcome=mlp.Outcome.INFEASIBLE, membership=None, multipliers=None)
     solution = mlp.solve(PROBLEM, liar, repair=False)
     assert solution.status is mlp.Status.FAILED
-    assert "the empty set is feasible" in solution.message
+    assert "the empty set, h = 0, is feasible, so the solver is wrong" in solution.message
 
 
 def test_infeasible_is_not_believed_without_proof() -> None:
     feasible = mlp.Problem.from_arrays([[1.0], [1.0]], 1.0, 2.0)
-    liar = Fake(mlp.Answer(mlp.Outcome.INFEASIBLE, None, None, "no"))
+    liar = ScriptedBackend(mlp.Answer(mlp.Outcome.INFEASIBLE, None, None, "no"))
     assert mlp.solve(feasible, liar, repair=False).status is mlp.Status.FAILED
     repaired = mlp.solve(feasible, liar)
     assert repaired.status is mlp.Status.OPTIMAL
@@ -107,85 +79,29 @@ def test_infeasible_is_not_believed_without_proof() -> None:
 
 
 def test_a_failure_keeps_the_words_of_the_solver() -> None:
-    solution = mlp.solve(PROBLEM, Fake(mlp.Answer(mlp.Outcome.FAILED, None, None, "singular basis")), repair=False)
+    solution = mlp.solve(
+        PROBLEM, ScriptedBackend(mlp.Answer(mlp.Outcome.FAILED, None, None, "singular basis")), repair=False
+    )
     assert solution.status is mlp.Status.FAILED
     assert solution.message == "singular basis"
 
 
-def test_a_rough_answer_is_polished_and_says_so() -> None:
-    def rough(problem: mlp.Problem) -> mlp.Answer:
-        h, y = truth(problem)
-        return mlp.Answer(mlp.Outcome.OPTIMAL, h, y * (1 + 1e-4), "nearly")
-
-    problem = mlp.Spec(tolerance=mlp.Absolute(1.0)).compile(np.random.default_rng(0).normal(size=(80, 2)), mean=[0.5, 0.5])
-    solution = mlp.solve(problem, Fake(rough))
-    assert solution.status is mlp.Status.OPTIMAL
-    assert solution.repairs == ("polished",)
-    assert solution.certificate.holds()
-
-
-def test_a_solver_that_stops_short_is_asked_again() -> None:
-    class Careless(Fake):
-        capabilities: ClassVar[frozenset[mlp.Capability]] = frozenset({mlp.Capability.FEASIBILITY_TOLERANCE})
-
-        def run(self, problem: mlp.Problem, options: mlp.Options) -> mlp.Answer:
-            h, y = truth(problem)
-            rough = h if options.feasibility_tolerance else np.minimum(h + 1e-6, 1.0)
-            return mlp.Answer(mlp.Outcome.OPTIMAL, rough, y, "fine")
-
-    solution = mlp.solve(PROBLEM, Careless(None))
-    assert solution.status is mlp.Status.OPTIMAL
-    assert solution.repairs == ("asked again",)
-    assert mlp.solve(PROBLEM, Careless(None), feasibility_tolerance=1e-9).repairs == ()
-
-
-def test_a_large_problem_is_not_solved_exactly() -> None:
-    """Where exact arithmetic would take minutes, what nobody proved stays FAILED."""
-    large = mlp.Problem.from_arrays(np.random.default_rng(0).normal(size=(60, 41)), -1.0, 1.0)
-    solution = mlp.solve(large, Fake(mlp.Answer(mlp.Outcome.FAILED, None, None, "singular basis")))
-    assert solution.status is mlp.Status.FAILED
-    assert solution.message == "singular basis"
-
-
-def test_exact_arithmetic_keeps_the_time_limit() -> None:
-    class Slow(Fake):
-        capabilities: ClassVar[frozenset[mlp.Capability]] = frozenset({mlp.Capability.TIME_LIMIT})
-
-    problem = mlp.Problem.from_arrays(np.random.default_rng(0).normal(size=(400, 30)), -1.0, 1.0)
-    broken = mlp.Answer(mlp.Outcome.FAILED, None, None, "singular basis")
-    started = time.perf_counter()
-    assert mlp.solve(problem, Slow(broken), time_limit=0.5).status is mlp.Status.FAILED
-    assert time.perf_counter() - started < 5
-
-
-@pytest.mark.parametrize(
-    "answer",
-    [
-        "not an answer",
-        mlp.Answer(mlp.Outcome.OPTIMAL, np.ones(5), np.zeros(3), "short"),
-        mlp.Answer(mlp.Outcome.OPTIMAL, np.ones(120), np.zeros((3, 1)), "folded"),
-    ],
-    ids=["another type", "a short membership", "folded multipliers"],
-)
-def test_a_broken_contract_is_the_backends_fault(answer: Any) -> None:
-    with pytest.raises(mlp.SolverError, match="backend 'fake' returned"):
-        mlp.solve(PROBLEM, Fake(answer))
-
-
-def test_a_backend_that_raises_is_the_backends_fault() -> None:
-    def fail(problem: mlp.Problem) -> mlp.Answer:
-        raise KeyError("basis")
-
-    with pytest.raises(mlp.SolverError, match=r"backend 'fake' failed with KeyError: 'basis'.*problem\.save") as caught:
-        mlp.solve(PROBLEM, Fake(fail))
-    assert isinstance(caught.value.__cause__, KeyError)
+def test_exact_arithmetic_gets_the_time_that_is_left(monkeypatch: pytest.MonkeyPatch) -> None:
+    limits: list[float | None] = []
+    monkeypatch.setattr(solve_problem, "solve_exactly", lambda problem, h, y, time_limit: limits.append(time_limit))
+    broken = ScriptedBackend(mlp.Answer(mlp.Outcome.FAILED, None, None, "singular basis"), mlp.Capability.TIME_LIMIT)
+    assert mlp.solve(PROBLEM, broken, time_limit=1000.0).status is mlp.Status.FAILED
+    assert mlp.solve(PROBLEM, broken, time_limit=1e-9).status is mlp.Status.FAILED  # no time is left: it is not called
+    (limit,) = limits
+    assert limit is not None
+    assert 0 < limit < 1000
 
 
 def test_an_unknown_backend() -> None:
     with pytest.raises(mlp.BackendNotFoundError, match=r"no backend 'higs'\. Did you mean 'highs'"):
         mlp.solve(PROBLEM, "higs")
     with pytest.raises(mlp.BackendNotFoundError, match="must be a name or an instance"):
-        mlp.solve(PROBLEM, Fake)  # type: ignore[arg-type]
+        mlp.solve(PROBLEM, ScriptedBackend)  # type: ignore[arg-type]
 
 
 @pytest.mark.parametrize(("package", "hint"), [("swiglpk", r"momentlp\[glpk\]"), ("pyomo", r"momentlp\[pyomo\]")])
@@ -214,7 +130,7 @@ class _Missing:
 
 
 def test_a_solver_that_is_there_but_does_not_load(monkeypatch: pytest.MonkeyPatch) -> None:
-    class Broken(Fake):
+    class Broken(ScriptedBackend):
         @classmethod
         def version(cls) -> str:
             raise ImportError("libsolver.so.1: undefined symbol")
@@ -240,6 +156,8 @@ def test_a_solver_that_is_there_but_does_not_load(monkeypatch: pytest.MonkeyPatc
         {"options": ["presolve"]},
         {"tol": 0.0},
         {"tol": float("nan")},
+        {"tol": float("inf")},
+        {"tol": "1e-7"},
     ],
     ids=str,
 )
@@ -317,16 +235,6 @@ def test_a_log_may_be_a_stream() -> None:
     assert "HiGHS" in stream.getvalue()
 
 
-def test_an_error_in_a_callback_reaches_the_caller() -> None:
-    def fail(text: str) -> None:
-        raise ZeroDivisionError
-
-    for backend in ("highs", "glpk"):
-        with pytest.raises(ZeroDivisionError):
-            mlp.solve(half_space(400, 12, seed=4)[0], backend, log=fail)
-        assert mlp.solve(PROBLEM, backend).status is mlp.Status.OPTIMAL
-
-
 @pytest.mark.parametrize("backend", ["highs", "glpk"])
 def test_progress_is_reported(backend: str, monkeypatch: pytest.MonkeyPatch) -> None:
     import momentlp_glpk
@@ -385,13 +293,16 @@ def test_contradicting_bounds_are_infeasible_at_every_scale(backend: str) -> Non
         assert mlp.solve(problem, backend).status is mlp.Status.INFEASIBLE
 
 
-def test_a_summary_is_plain() -> None:
-    summary = mlp.solve(PROBLEM).summary()
-    assert summary["status"] == "optimal"
-    assert summary["objective"] == pytest.approx(SIZE)
-    assert all(isinstance(value, (str, int, float, bool)) for value in summary.values())
+@pytest.mark.parametrize("switch", ["repair", "isolate"])
+def test_switches_are_true_or_false(switch: str) -> None:
+    with pytest.raises(mlp.OptionError, match=f"{switch} must be True or False, not 'no'"):
+        mlp.solve(PROBLEM, **{switch: "no"})  # type: ignore[arg-type]
 
 
-def test_repair_is_true_or_false() -> None:
-    with pytest.raises(mlp.OptionError, match="repair must be True or False"):
-        mlp.solve(PROBLEM, repair="no")
+def test_a_limit_keeps_a_feasible_set_and_a_true_bound() -> None:
+    """The solver stops with all points in, which violates the moments, and with multipliers that bound nothing well."""
+    stopped = lie(outcome=mlp.Outcome.LIMIT, membership=np.ones(120), multipliers=np.full(3, 1e6))
+    solution = mlp.solve(PROBLEM, stopped)
+    assert solution.status is mlp.Status.LIMIT
+    assert solution.certificate.primal_residual <= 1e-7
+    assert solution.objective <= SIZE <= solution.bound <= 120

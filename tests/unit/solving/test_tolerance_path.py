@@ -1,5 +1,7 @@
 """The path is what solving at each tolerance gives, found with less work."""
 
+from typing import Any
+
 import numpy as np
 import pytest
 from helpers.gaussian import gaussian_problem, gaussians
@@ -84,5 +86,18 @@ def test_what_cannot_have_a_path() -> None:
         mlp.path(plain, [1.0])
     with pytest.raises(mlp.DataError, match="must be a Problem"):
         mlp.path("problem", [1.0])  # type: ignore[arg-type]
-    with pytest.raises(mlp.OptionError, match="start"):
+    with pytest.raises(mlp.OptionError, match="leave out start"):
         mlp.path(gaussian_problem(50), [1.0], start=None)
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        ({"relative": 1}, "relative must be True or False, not 1"),
+        ({"stop": 3}, "stop must be a function of a Solution, not 3"),
+    ],
+    ids=str,
+)
+def test_arguments_of_another_type_are_refused(arguments: dict[str, Any], message: str) -> None:
+    with pytest.raises(mlp.OptionError, match=message):
+        mlp.path(gaussian_problem(50), [1.0], **arguments)

@@ -1,0 +1,153 @@
+"""Which status an answer gets.
+
+What the pair (h, y) proves decides. The solver's own report counts only where the pair proves nothing.
+
+===============================================  ====================================  ==========
+what (h, y) proves                               what the solver reports               status
+===============================================  ====================================  ==========
+no set of the points has this mean               anything                              EMPTY
+h is optimal (the certificate holds at ``tol``)  anything                              OPTIMAL
+nothing                                          a limit                               LIMIT
+nothing                                          infeasible, and h = 0 is infeasible   INFEASIBLE
+nothing                                          infeasible, but h = 0 is feasible     FAILED
+nothing                                          optimal, or a failure                 FAILED
+===============================================  ====================================  ==========
+
+INFEASIBLE in this table is a claim of the solver. :func:`confirm_infeasible` keeps it only with a Farkas proof.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from momentlp.backend.interface import Answer, Outcome
+from momentlp.points.arrays import FloatArray, one_entry_if_constant
+from momentlp.problem.problem import Problem
+from momentlp.proof.certificate import Certificate
+from momentlp.proof.infeasibility import proves_infeasible
+from momentlp.status import Status
+
+__all__ = ["Verdict", "confirm_exact", "confirm_infeasible", "decide_status", "proves_empty"]
+
+FARKAS_TOLERANCE = 1e-9  # by how much a Farkas value must be below zero, relative to its terms
+ONE_POINT = 1 - 1e-6  # a bound below this multiple of the lightest point leaves no room for that point
+NEGLIGIBLE = 1e-12  # relative to the weights: rounding of a multiplier, or of an optimum of zero
+
+
+@dataclass(frozen=True)
+class Verdict:
+    """A status, with the message of the solution: the solver's own words and what is wrong with its answer, if anything."""
+
+    status: Status
+    message: str
+
+
+def decide_status(answer: Answer, certificate: Certificate, tol: float) -> Verdict:
+    """Return the status of an answer, by the table at the top of this module.
+
+    Parameters
+    ----------
+    answer : Answer
+        What the solver reported.
+    certificate : Certificate
+        Of the pair (h, y) in the units of the problem, which may have been polished since.
+    tol : float
+        The certificate must hold within this.
+    """
+    words, zero_is_feasible = answer.message, certificate.problem.zero_is_feasible
+    if proves_empty(certificate):
+        return Verdict(Status.EMPTY, words)
+    if certificate.holds(tol):
+        return Verdict(Status.OPTIMAL, words)
+    if answer.outcome is Outcome.LIMIT:
+        return Verdict(Status.LIMIT, words)
+    if answer.outcome is Outcome.INFEASIBLE and not zero_is_feasible:
+        return Verdict(Status.INFEASIBLE, words)
+    if answer.outcome is Outcome.INFEASIBLE:
+        return Verdict(
+            Status.FAILED,
+            f"{words} (but the empty set, h = 0, is feasible, so the solver is wrong; try another backend)",
+        )
+    if answer.outcome is Outcome.OPTIMAL:
+        return Verdict(Status.FAILED, f"{words} ({_describe_error(certificate, tol)})")
+    return Verdict(Status.FAILED, words)
+
+
+def proves_empty(certificate: Certificate) -> bool:
+    """Whether the bound on the optimum proves that no set of the points has the mean.
+
+    If some h > 0 met the mean exactly, so would its multiples. The largest multiple that meets the caps has a point at its
+    cap, so it weighs at least as much as the lightest full point, ``min_i w_i u_i``. A bound below that weight proves that
+    there is no such h, provided that the bound comes from moments alone. (The multipliers then satisfy ``A y > 0`` at every
+    point: they separate the mean from all points.)
+
+    Rows of constraints, and rows of unknown origin, are not means. If they contribute to the bound, only an optimum of zero
+    is empty. If some point has no positive weight, the bound proves nothing about emptiness.
+    """
+    problem = certificate.problem
+    weights, caps = one_entry_if_constant(problem.weights, problem.caps)
+    full_points = (weights * caps)[caps > 0]
+    if not problem.zero_is_feasible or (full_points.size and full_points.min() <= 0):
+        return False
+    lightest = float(full_points.min()) if full_points.size else 0.0
+    if _uses_only_means(problem, certificate.multipliers):
+        return certificate.bound < ONE_POINT * lightest
+    return certificate.bound <= NEGLIGIBLE * lightest
+
+
+def _uses_only_means(problem: Problem, y: FloatArray) -> bool:
+    """Whether all multipliers that are not negligible belong to moments of a mean, not to constraints."""
+    is_mean = np.concatenate([np.full(block.n_moments, block.tolerance_on is not None) for block in problem.blocks])
+    with np.errstate(over="ignore"):
+        largest_effects = np.abs(y[~is_mean]) * problem.scale[~is_mean]  # on the score of any point
+    largest_weight = np.abs(one_entry_if_constant(problem.weights)[0]).max()
+    return not (largest_effects > NEGLIGIBLE * largest_weight).any()
+
+
+def confirm_infeasible(claim: Verdict, problem: Problem, y: FloatArray | None, *, limit_reached: bool) -> Verdict:
+    """Return the status of a problem that the solver reports as infeasible.
+
+    Parameters
+    ----------
+    claim : Verdict
+        INFEASIBLE, with the message of the solver.
+    problem : Problem
+    y : array, shape (m,), or None
+        Multipliers of the elastic problem; None if there was no time to solve it.
+    limit_reached : bool
+        Whether a limit stopped the search for a proof.
+    """
+    if y is not None and proves_infeasible(problem, y, FARKAS_TOLERANCE):
+        return claim
+    if limit_reached:
+        return Verdict(Status.LIMIT, f"{claim.message} (a limit was reached before infeasibility was proved)")
+    return Verdict(Status.FAILED, f"{claim.message} (but no proof of infeasibility was found; try another backend)")
+
+
+def confirm_exact(status: Status, certificate: Certificate, tol: float) -> Status | None:
+    """Return what the result of exact arithmetic proves after it was rounded to floats; None if nothing.
+
+    Parameters
+    ----------
+    status : Status
+        OPTIMAL or INFEASIBLE, as found in exact arithmetic.
+    certificate : Certificate
+        Of the rounded pair.
+    tol : float
+    """
+    if status is Status.INFEASIBLE:
+        proved = proves_infeasible(certificate.problem, certificate.multipliers, FARKAS_TOLERANCE)
+        return Status.INFEASIBLE if proved else None
+    if proves_empty(certificate):
+        return Status.EMPTY
+    return Status.OPTIMAL if certificate.holds(tol) else None
+
+
+def _describe_error(certificate: Certificate, tol: float) -> str:
+    return (
+        f"but the certificate does not hold at {tol:g}: primal residual {certificate.primal_residual:.1e}, dual residual "
+        f"{certificate.dual_residual:.1e}, gap {certificate.gap:.1e}; try a smaller feasibility_tolerance, another backend, "
+        "or a larger tol"
+    )
