@@ -42,7 +42,7 @@ def selection_plot(model: Any, axes: Any = None) -> Any:
         If it was not fitted.
     """
     from momentlp.estimator import MomentClassifierCV
-    from momentlp.estimator.cross_validation import LEAST_RECALL, may_be_chosen
+    from momentlp.estimator.criteria import MIN_RECALL, is_eligible
 
     if not isinstance(model, MomentClassifierCV):
         given = f"the class {model.__name__}" if isinstance(model, type) else type(model).__name__
@@ -50,7 +50,7 @@ def selection_plot(model: Any, axes: Any = None) -> Any:
     classifier_of(model)
     tried = model.cv_results_
     mean, error, tolerance = tried["mean_test_score"], tried["standard_error"], tried["param_tolerance"]
-    allowed = may_be_chosen(tried["mean_recall"], mean)
+    allowed = is_eligible(tried["mean_recall"], mean)
     groups = _groups(tried["param_features"], tolerance)
     names = _names([tried["param_features"][group[0]] for group in groups])
     axes = new_axes(axes, (6.4, 4.4))
@@ -73,7 +73,7 @@ def selection_plot(model: Any, axes: Any = None) -> Any:
     legend.append(axes.axhline(model.one_standard_error_, label="best less one standard error", **dashes))
     if (~allowed & np.isfinite(mean)).any():
         hollow_ring = {"color": "black", "markerfacecolor": "white", "markersize": 4}
-        legend += axes.plot([], [], "o", label=f"ruled out: recall below {LEAST_RECALL:g}", **hollow_ring)
+        legend += axes.plot([], [], "o", label=f"ruled out: recall below {MIN_RECALL:g}", **hollow_ring)
     tolerance_axis(axes, tolerance, log=True)
     in_errors = any(model.tolerance == one for one in (None, 1.0, StandardError(1.0)))
     axes.set_xlabel("tolerance, in standard errors" if in_errors else "multiple of the tolerance")

@@ -9,8 +9,8 @@ import pytest
 from helpers.clouds import clouds
 
 import momentlp as mlp
-from momentlp.estimator.calibration import Calibration, counts_without, held_out_scores, split_folds
-from momentlp.estimator.prior import bootstrap_counts
+from momentlp.estimator.calibration import Calibration
+from momentlp.estimator.resampling import bootstrap_counts, held_out_counts, held_out_scores, split_folds
 
 X, truth, y = clouds()
 new = np.random.default_rng(1).uniform(-3.0, 8.0, size=(60, 2))
@@ -105,11 +105,11 @@ def test_intervals_hold_the_truth() -> None:
 @pytest.mark.parametrize(
     ("given", "words"),
     [
-        ({"level": 0.0}, "level must be between 0 and 1, such as 0.9, not 0.0"),
-        ({"level": 1.0}, "level must be between 0 and 1"),
-        ({"level": 90}, "level must be between 0 and 1"),
-        ({"n_resamples": 3}, "n_resamples must be at least 10, not 3"),
-        ({"n_resamples": -1}, "n_resamples must be at least 10"),
+        ({"level": 0.0}, "level must be a number above 0, not 0.0. Use 0.9"),
+        ({"level": 1.0}, "level must be a number above 0 and below 1, not 1.0"),
+        ({"level": 90}, "level must be a number above 0 and below 1, not 90"),
+        ({"n_resamples": 3}, "n_resamples must be an integer of at least 10, not 3"),
+        ({"n_resamples": -1}, "n_resamples must be an integer of at least 10"),
     ],
 )
 def test_intervals_that_make_no_sense(given: dict[str, Any], words: str) -> None:
@@ -163,7 +163,7 @@ def test_calibration_approximates_the_posterior(prior: float) -> None:
     random = np.random.default_rng(0)
     members = random.normal(1.0, size=4000)
     unlabelled = np.where(random.random(20_000) < prior, random.normal(1.0, size=20_000), random.normal(-1.0, size=20_000))
-    learned = Calibration.of(members, unlabelled, np.ones(20_000), prior)
+    learned = Calibration.fit(members, unlabelled, np.ones(20_000), prior)
     grid = np.linspace(-2.5, 2.5, 101)
     inside, outside = prior * density(grid, 1.0), (1 - prior) * density(grid, -1.0)
     assert np.abs(learned(grid) - inside / (inside + outside)).mean() < 0.05
@@ -175,8 +175,8 @@ def test_calibration_counts_by_weight() -> None:
     random = np.random.default_rng(0)
     members, unlabelled = random.normal(1.0, size=40), random.normal(size=200)
     weight = random.integers(1, 4, size=200)
-    weighed = Calibration.of(members, unlabelled, weight.astype(float), 0.3)
-    repeated = Calibration.of(members, np.repeat(unlabelled, weight), np.ones(weight.sum()), 0.3)
+    weighed = Calibration.fit(members, unlabelled, weight.astype(float), 0.3)
+    repeated = Calibration.fit(members, np.repeat(unlabelled, weight), np.ones(weight.sum()), 0.3)
     grid = np.linspace(-3, 3, 50)
     assert np.allclose(weighed(grid), repeated(grid))
 
@@ -185,7 +185,7 @@ def test_every_labelled_point_is_scored_while_it_is_held_out() -> None:
     folds = split_folds(11, 3, np.random.default_rng(0))
     assert sorted(np.concatenate(folds).tolist()) == list(range(11))
     assert max(map(len, folds)) - min(map(len, folds)) <= 1
-    counts = [counts_without(11, fold) for fold in folds]
+    counts = [held_out_counts(11, fold) for fold in folds]
     assert held_out_scores(counts, folds).tolist() == [0.0] * 11  # the score is how often it counts
     assert held_out_scores([np.arange(11.0), None, np.arange(11.0)], folds).tolist() == [*folds[0], *folds[2]]
 

@@ -196,25 +196,31 @@ def test_weights_that_make_no_sense(weight: np.ndarray, words: str) -> None:
 @pytest.mark.parametrize(
     ("parameters", "words"),
     [
-        ({"smoothing": 0.0}, "smoothing must be a number above 0 and up to 1, 'auto' or None, not 0.0"),
+        (
+            {"smoothing": 0.0},
+            "smoothing must be a number above 0 and at most 1, not 0.0. Use 'auto' for the default, or None",
+        ),
         ({"smoothing": 1.5}, "smoothing must be"),
         ({"smoothing": "some"}, "smoothing must be"),
         ({"smoothing": True}, "smoothing must be"),
-        ({"margin": -0.1}, "margin must be a number of at least 0, or 'auto', not -0.1"),
+        ({"margin": -0.1}, "margin must be a number of at least 0, not -0.1. Use 'auto'"),
         ({"margin": "some"}, "margin must be"),
         ({"margin": None}, "margin must be"),
         ({"margin": 0.1, "features": "linear"}, "margin is 0.1, but there are no neighbourhoods"),
         ({"smoothing": 0.1, "features": "linear"}, "smoothing is 0.1, but there are no neighbourhoods"),
-        ({"bagging": -1}, "bagging must be a whole number of at least 0, not -1"),
+        ({"bagging": -1}, "bagging must be an integer of at least 0, not -1"),
         ({"bagging": 2.5}, "bagging must be"),
         ({"bagging": True}, "bagging must be"),
-        ({"tolerance": -1.0}, "must be finite and not negative, but it is -1"),
-        ({"tolerance": np.nan}, "must be finite and not negative"),
-        ({"tolerance": "wide"}, "tolerance must be a Tolerance, or a number of standard errors, not 'wide'"),
+        ({"tolerance": -1.0}, "tolerance must be a number of at least 0, not -1.0"),
+        ({"tolerance": np.nan}, "tolerance must be a number of at least 0, not nan"),
+        (
+            {"tolerance": "wide"},
+            "tolerance must be a number of at least 0, not 'wide'. A number counts standard errors; or give a Tolerance",
+        ),
         ({"tolerance": True}, "tolerance must be"),
         ({"features": "linaer"}, "'linaer' is not a registered kind of features; known: concat, kernel, linear"),
         ({"features": mlp.Linear}, "expected one of the features"),
-        ({"features": None}, "features: expected one of the features, .* The name of a kind will do too"),
+        ({"features": None}, "features: expected one of the features, .* The name of a kind is allowed too"),
         ({"features": PCA(2)}, r"features is a PCA, .* wrap it: mlp.Transformer\(PCA\(n_components=2\)\)"),
         ({"constraints": None}, r"constraints must be a list of constraints, such as \[mlp.Share.* not None"),
         ({"constraints": "share"}, "constraints must be a list of constraints, .* not 'share'"),
@@ -252,10 +258,10 @@ def test_what_numpy_says_is_yes_or_no_too() -> None:
 @pytest.mark.parametrize(
     ("arguments", "words"),
     [
-        ({"level": "a"}, "level must be a number between 0 and 1, such as 0.9, not 'a'"),
+        ({"level": "a"}, "level must be a number above 0, not 'a'. Use 0.9"),
         ({"level": True}, "level must be a number"),
-        ({"n_resamples": 20.0}, "n_resamples must be a whole number, such as 200, not 20.0"),
-        ({"progress": None}, "progress must be True, False or a function of how many are done .* not None"),
+        ({"n_resamples": 20.0}, "n_resamples must be an integer of at least 10, not 20.0. 200 is usual"),
+        ({"progress": None}, "progress must be True, False or a function of two numbers .* not None"),
     ],
 )
 def test_arguments_of_the_interval_that_make_no_sense(arguments: dict[str, Any], words: str) -> None:
@@ -370,7 +376,9 @@ def test_the_size_allowed_in_folds_and_samples() -> None:
 
 
 def test_fewer_points_than_have_the_mean_are_any_of_them() -> None:
-    with pytest.warns(RuntimeWarning, match="limits the set to 30 points.*very mean.*which was taken is arbitrary"):
+    with pytest.warns(
+        RuntimeWarning, match="limits the set to 30 points.*exactly the mean.*the choice among them is arbitrary"
+    ):
         model = mlp.MomentClassifier("linear", constraints=[mlp.Share(0.0, 0.2)]).fit(X, y)
     assert model.solution_.certificate.holds()
     assert model.solution_.objective == pytest.approx(30.0)

@@ -62,7 +62,7 @@ def test_the_score_of_nothing_and_of_no_labels() -> None:
         ([-1, -1], [-1, -1], "y_true holds no 1"),
         ([False, False], [False, True], "y_true holds no True"),
         ([0, 1, 1], [0, 2, 1], "y_true and y_pred hold 3 different values, 0, 1, 2: there must be two"),
-        (["a", "b"], ["a", "a"], "say by pos_label which value stands for members"),
+        (["a", "b"], ["a", "a"], "give pos_label, the value that marks members"),
         ([], [], "y_true is empty"),
         ([0, 1, 1], [0, 1], "inconsistent numbers of samples"),
     ],
@@ -275,7 +275,7 @@ def test_progress_is_told() -> None:
         ({"tolerances": []}, "tolerances must be finite numbers of at least 0, one or more"),
         ({"tolerances": [0.5, -1.0]}, "tolerances must be finite numbers of at least 0"),
         ({"tolerances": [np.nan]}, "tolerances must be finite numbers of at least 0"),
-        ({"cv": 1}, "cv must be at least 2 folds, not 1"),
+        ({"cv": 1}, "cv must be an integer of at least 2, not 1"),
         ({"cv": "five"}, r"Expected `?cv`? as an integer"),
         ({"cv": [(known[5:], known[:5])]}, r"cv gives 1 test set\(s\) with labelled points: at least 2 are needed"),
         ({"cv": [(known, np.flatnonzero(y == 0))] * 3}, r"cv gives 0 test set\(s\) with labelled points"),
@@ -283,7 +283,7 @@ def test_progress_is_told() -> None:
         ({"cv": [(known[5:], known[:5]), (known[:0], known)]}, "cv holds out all but 0 of the 20 labelled points"),
         ({"features": []}, "features is empty"),
         ({"features": ["linear", "linaer"]}, "'linaer' is not a registered kind of features"),
-        ({"tolerance": -1.0}, "must be finite and not negative"),
+        ({"tolerance": -1.0}, "tolerance must be a number of at least 0"),
     ],
 )
 def test_parameters_that_make_no_sense(parameters: dict[str, Any], words: str) -> None:
@@ -294,7 +294,9 @@ def test_parameters_that_make_no_sense(parameters: dict[str, Any], words: str) -
 def test_too_few_labels_to_hold_some_out() -> None:
     few = np.zeros(150, dtype=int)
     few[known[:2]] = 1
-    with pytest.raises(mlp.DataError, match="selection needs at least 3 labelled points to hold some out, but there are 2"):
+    with pytest.raises(
+        mlp.DataError, match="cross-validation needs at least 3 labelled points to hold some out, but there are 2"
+    ):
         mlp.MomentClassifierCV(**QUICK).fit(X, few)
     few[known[2]] = 1
     with pytest.raises(mlp.OptionError, match="all but 1 of the 3 labelled points in some fold: at least 2 must be left"):

@@ -99,7 +99,7 @@ def test_a_constraint_names_a_column() -> None:
 
 @pytest.mark.parametrize("contamination", [0, 0.0, 0.6, -0.1, 1, True, None, "much", np.nan])
 def test_contamination_that_makes_no_sense(contamination: Any) -> None:
-    with pytest.raises(mlp.OptionError, match=r"contamination must be a share above 0 and up to 0\.5, or 'auto'"):
+    with pytest.raises(mlp.OptionError, match=r"contamination must be a number above 0 and at most 0\.5, not .* Use 'auto'"):
         mlp.MomentOutlierDetector(contamination).fit(X)
 
 
@@ -110,7 +110,7 @@ def test_contamination_that_makes_no_sense(contamination: Any) -> None:
         ([160], "known holds index 160"),
         ([True, False], "known is a boolean mask of shape"),
         (range(160), "known holds every row of X: none is left"),
-        ([0, 1, 150], "known holds row 150, but a constraint says that it is outside"),
+        ([0, 1, 150], "known holds row 150, but a constraint declares it to be outside"),
     ],
 )
 def test_known_inliers_that_make_no_sense(known: list[Any], words: str) -> None:
