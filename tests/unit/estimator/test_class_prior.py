@@ -34,14 +34,14 @@ def test_bagging_is_the_mean_over_bootstrap_samples(features: str) -> None:
     assert np.allclose(model.membership_, np.mean(memberships, axis=0), atol=1e-6)
 
 
-def test_bagging_says_of_points_seen_what_it_found() -> None:
+def test_with_bagging_predict_agrees_with_transduction() -> None:
     near = np.where(truth[:, None], X, X - 3.5)
     model = mlp.MomentClassifier(bagging=5, random_state=0).fit(near, y)
     clear = (y == 0) & (np.abs(model.decision_function(near)) > 1e-6)
     assert np.array_equal(model.predict(near)[clear], model.transduction_[clear])
 
 
-def test_bagging_comes_from_the_random_state() -> None:
+def test_bagging_depends_on_the_random_state_only() -> None:
     one, same, other = (
         mlp.MomentClassifier("linear", bagging=3, random_state=seed).fit(X, y).membership_ for seed in (0, 0, 1)
     )
@@ -49,7 +49,7 @@ def test_bagging_comes_from_the_random_state() -> None:
     assert not np.array_equal(one, other)
 
 
-def test_bagging_leaves_the_proof_alone() -> None:
+def test_bagging_does_not_change_the_solution() -> None:
     bagged = mlp.MomentClassifier("linear", bagging=3, random_state=0).fit(X, y)
     plain = mlp.MomentClassifier("linear").fit(X, y)
     assert np.array_equal(bagged.solution_.membership, plain.solution_.membership)
@@ -68,7 +68,7 @@ def test_a_bootstrap_sample_has_as_many_points_and_two_that_differ(n_known: int)
 # The interval
 
 
-def test_the_interval_is_told_by_resampling() -> None:
+def test_the_interval_holds_the_estimate_and_every_resampled_share() -> None:
     reported: list[tuple[int, int | None]] = []
     model = mlp.MomentClassifier("linear", random_state=0).fit(X, y)
     found = model.class_prior_interval(0.8, 20, progress=lambda done, total: reported.append((done, total)))
@@ -92,7 +92,7 @@ def test_a_higher_level_is_a_wider_interval() -> None:
     assert wide.high - wide.low > narrow.high - narrow.low
 
 
-def test_intervals_hold_the_truth() -> None:
+def test_intervals_cover_the_true_share() -> None:
     """More often than not, which is much less than they promise, and enough to see that they are about the right thing."""
     held = 0
     for seed in range(6):
@@ -112,7 +112,7 @@ def test_intervals_hold_the_truth() -> None:
         ({"n_resamples": -1}, "n_resamples must be an integer of at least 10"),
     ],
 )
-def test_intervals_that_make_no_sense(given: dict[str, Any], words: str) -> None:
+def test_interval_arguments_out_of_range_raise(given: dict[str, Any], words: str) -> None:
     with pytest.raises(mlp.OptionError, match=words):
         mlp.MomentClassifier("linear").fit(X, y).class_prior_interval(**given)
 
@@ -126,9 +126,9 @@ def test_samples_without_an_answer_are_left_out() -> None:
     model = mlp.MomentClassifier("linear", constraints=[close], bagging=20, probability=True, random_state=0)
     with pytest.warns(RuntimeWarning) as reported:
         model.fit(X, y)
-    words = [str(each.message) for each in reported]
-    assert any("of 20 bootstrap samples of the labelled points have no answer and are left out" in each for each in words)
-    assert any("of 5 folds of the labelled points have no answer and are left out" in each for each in words)
+    words = [str(item.message) for item in reported]
+    assert any("of 20 bootstrap samples of the labelled points have no answer and are left out" in item for item in words)
+    assert any("of 5 folds of the labelled points have no answer and are left out" in item for item in words)
     assert len(words) == 2
     assert 10 <= len(model.rule_.voters) < 20
     assert np.allclose(model.predict_proba(new).sum(axis=1), 1.0)
@@ -139,7 +139,7 @@ def test_samples_without_an_answer_are_left_out() -> None:
 
 
 @pytest.mark.parametrize("more", [{"bagging": 20}, {"probability": True}])
-def test_too_many_samples_without_an_answer(more: dict[str, Any]) -> None:
+def test_too_many_samples_without_an_answer_raise(more: dict[str, Any]) -> None:
     @mlp.constraint("test-all-labelled")
     def all_labelled(problem: mlp.Problem, data: mlp.Data) -> mlp.Problem:
         least = 0.0 if problem.labelled is not None and problem.labelled.size == 20 else 1.0

@@ -20,14 +20,14 @@ QUICK: dict[str, Any] = {"features": ["quadratic", "linear"], "tolerances": [1.5
 
 
 @parametrize_with_checks([mlp.MomentClassifierCV(tolerances=(1.0, 0.5), cv=3)])
-def test_the_checks_of_scikit_learn(estimator: Any, check: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_it_passes_the_checks_of_scikit_learn(estimator: Any, check: Any, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("SCIPY_ARRAY_API", "1")  # or one of them is skipped
     check(estimator)
 
 
 @pytest.mark.slow
 @parametrize_with_checks([mlp.MomentClassifierCV()])
-def test_the_checks_of_scikit_learn_on_the_default(estimator: Any, check: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_default_passes_the_checks_of_scikit_learn(estimator: Any, check: Any, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("SCIPY_ARRAY_API", "1")
     check(estimator)
 
@@ -49,7 +49,7 @@ def test_the_score_is_recall_squared_over_the_share_found(member: Any, other: An
     assert least == pytest.approx(recall**2 / share)
 
 
-def test_the_score_of_nothing_and_of_no_labels() -> None:
+def test_the_score_is_0_if_nothing_is_found_and_1_if_all_are_members() -> None:
     assert mlp.lee_liu_score([1, 0, 0], [0, 0, 0]) == 0.0
     assert mlp.lee_liu_score([1, 1], [1, 1]) == 1.0
 
@@ -67,12 +67,12 @@ def test_the_score_of_nothing_and_of_no_labels() -> None:
         ([0, 1, 1], [0, 1], "inconsistent numbers of samples"),
     ],
 )
-def test_labels_that_cannot_be_scored(y_true: list[Any], y_pred: list[Any], words: str) -> None:
+def test_labels_that_cannot_be_scored_raise(y_true: list[Any], y_pred: list[Any], words: str) -> None:
     with pytest.raises(ValueError, match=words):
         mlp.lee_liu_score(y_true, y_pred)
 
 
-def test_it_is_precision_times_recall_over_the_prior() -> None:
+def test_the_score_is_precision_times_recall_over_the_prior() -> None:
     """Where all members are labelled, so that precision can be measured."""
     found = np.random.default_rng(0).random(150) < np.where(truth, 0.8, 0.1)
     precision, recall = truth[found].mean(), found[truth].mean()
@@ -92,7 +92,7 @@ def recall_and_share(features: Any, tolerance: float, held: np.ndarray) -> tuple
 
 
 @pytest.mark.parametrize("features", ["linear", mlp.Spectral(6, 5, walk=0.02, scale="range")])
-def test_the_path_is_what_separate_fits_give(features: Any) -> None:
+def test_the_path_gives_the_same_scores_as_separate_fits(features: Any) -> None:
     folds = [test for _, test in StratifiedKFold(4).split(X, y)]
     tolerances = [1.5, 0.8, 0.3]
     model = mlp.MomentClassifierCV(features, tolerances=tolerances, cv=StratifiedKFold(4)).fit(X, y)
@@ -105,7 +105,7 @@ def test_the_path_is_what_separate_fits_give(features: Any) -> None:
     assert np.allclose(np.column_stack([table[f"split{fold}_test_score"] for fold in range(4)]), recall**2 / share)
     assert np.allclose(table["mean_test_score"], recall.mean(axis=1) ** 2 / share.mean(axis=1))
     rest = [[fold for fold in range(4) if fold != out] for out in range(4)]
-    left = np.array([recall[:, each].mean(axis=1) ** 2 / share[:, each].mean(axis=1) for each in rest])
+    left = np.array([recall[:, item].mean(axis=1) ** 2 / share[:, item].mean(axis=1) for item in rest])
     assert np.allclose(table["standard_error"], np.sqrt(3) * left.std(axis=0))
     assert sorted(table["rank_test_score"]) == [1, 2, 3]
     assert table["mean_test_score"][np.argmin(table["rank_test_score"])] == table["mean_test_score"].max()
@@ -117,7 +117,7 @@ def test_the_margin_that_was_used_is_among_the_parameters() -> None:
     assert np.array_equal(mlp.MomentClassifier(**model.best_params_).fit(X, y).membership_, model.membership_)
 
 
-def test_what_was_chosen_is_what_is_fitted() -> None:
+def test_the_chosen_candidate_is_fitted() -> None:
     model = mlp.MomentClassifierCV(**QUICK, random_state=0).fit(X, y)
     table, best = model.cv_results_, model.best_index_
     chosen = {"features": table["param_features"][best], "tolerance": table["param_tolerance"][best], "margin": 0.0}
@@ -129,13 +129,13 @@ def test_what_was_chosen_is_what_is_fitted() -> None:
     assert model.solution_.certificate.holds()
 
 
-def test_folds_come_from_the_random_state() -> None:
+def test_folds_depend_on_the_random_state_only() -> None:
     one, same, other = (mlp.MomentClassifierCV(**QUICK, random_state=seed).fit(X, y).cv_results_ for seed in (0, 0, 1))
     assert np.array_equal(one["split0_test_score"], same["split0_test_score"])
     assert not np.array_equal(one["split0_test_score"], other["split0_test_score"])
 
 
-def test_a_row_of_no_weight_is_not_there() -> None:
+def test_rows_of_weight_zero_do_not_count() -> None:
     weight = np.ones(150)
     weight[np.concatenate([known[:3], np.flatnonzero(y == 0)[:30]])] = 0.0
     there = weight > 0
@@ -168,13 +168,13 @@ def table_of(values: list[list[float]]) -> Any:
         ([[0, 0, 2], [1, 1, 1]], ("quadratic", 0.3)),
     ],
 )
-def test_the_simplest_of_the_best(scores: list[list[float]], chosen: tuple[str, float]) -> None:
+def test_the_simplest_of_equal_candidates_is_chosen(scores: list[list[float]], chosen: tuple[str, float]) -> None:
     model = mlp.MomentClassifierCV(**QUICK, criterion=table_of(scores)).fit(X, y)
     assert (model.best_params_["features"], model.best_params_["tolerance"]) == chosen
     assert model.cv_results_["n_moments"].tolist() == [5, 5, 5, 2, 2, 2]
 
 
-def test_within_one_standard_error_the_simplest_is_taken() -> None:
+def test_the_simplest_candidate_within_one_standard_error_is_chosen() -> None:
     """The rule, worked out again from the table; there is a sample among these where it does not take the best."""
     differs = 0
     for seed in range(4):
@@ -184,7 +184,9 @@ def test_within_one_standard_error_the_simplest_is_taken() -> None:
         enough = table["mean_test_score"][best] - table["standard_error"][best]
         assert model.one_standard_error_ == pytest.approx(enough)
         near = [
-            place for place in range(6) if table["mean_test_score"][place] >= enough and table["mean_recall"][place] >= 0.5
+            position
+            for position in range(6)
+            if table["mean_test_score"][position] >= enough and table["mean_recall"][position] >= 0.5
         ]
         assert model.best_index_ == min(near, key=lambda at: (table["n_moments"][at], -table["param_tolerance"][at]))
         exact = mlp.MomentClassifierCV(**QUICK, random_state=seed, one_standard_error=False).fit(*clouds(seed=seed)[::2])
@@ -205,7 +207,7 @@ def test_features_that_cannot_hold_the_class_are_not_chosen() -> None:
     assert np.mean((model.transduction_ == 1) == disc) > 0.9
 
 
-def test_the_difference_of_recall_and_share() -> None:
+def test_the_criterion_may_be_the_difference_of_recall_and_share() -> None:
     table = mlp.MomentClassifierCV(**QUICK, criterion="difference", random_state=0).fit(X, y).cv_results_
     assert np.allclose(table["mean_test_score"], table["mean_recall"] - table["mean_share"])
 
@@ -214,7 +216,7 @@ def test_the_difference_of_recall_and_share() -> None:
 
 
 @pytest.mark.parametrize("criterion", ["lee-liu", "difference", lambda recall, share: np.ones(recall.shape)])
-def test_what_has_no_answer_in_some_fold_has_no_score(criterion: Any) -> None:
+def test_a_candidate_without_an_answer_in_some_fold_has_no_score(criterion: Any) -> None:
     large = mlp.Share(0.35, 1.0)  # more than the products allow
     model = mlp.MomentClassifierCV(**QUICK, criterion=criterion, constraints=[large], random_state=0)
     with pytest.warns(FitFailedWarning, match="3 of 6 candidates have no answer in some fold and are left out"):
@@ -229,12 +231,12 @@ def test_what_has_no_answer_in_some_fold_has_no_score(criterion: Any) -> None:
     assert sorted(table["rank_test_score"][:3]) == [4, 5, 6]
 
 
-def test_no_candidate_has_an_answer_in_every_fold() -> None:
+def test_no_candidate_with_an_answer_in_every_fold_raises() -> None:
     with pytest.raises(mlp.SolverError, match="no candidate has an answer in every fold: loosen the constraints"):
         mlp.MomentClassifierCV(**QUICK, constraints=[mlp.Share(0.6, 1.0)]).fit(X, y)
 
 
-def test_a_criterion_that_is_no_number() -> None:
+def test_a_criterion_that_returns_nan_raises() -> None:
     with pytest.raises(mlp.OptionError, match="criterion gives no candidate a finite score"):
         mlp.MomentClassifierCV(**QUICK, criterion=lambda recall, share: np.full(recall.shape, np.nan)).fit(X, y)
 
@@ -242,7 +244,7 @@ def test_a_criterion_that_is_no_number() -> None:
 # How the folds are given
 
 
-def test_splits_of_the_rows() -> None:
+def test_cv_may_be_a_splitter_or_its_splits() -> None:
     splits = list(KFold(5, shuffle=True, random_state=1).split(X))
     given = mlp.MomentClassifierCV(**QUICK, cv=splits).fit(X, y)
     splitter = mlp.MomentClassifierCV(**QUICK, cv=KFold(5, shuffle=True, random_state=1)).fit(X, y)
@@ -250,7 +252,7 @@ def test_splits_of_the_rows() -> None:
     assert "split4_test_score" in given.cv_results_
 
 
-def test_progress_is_told() -> None:
+def test_progress_is_reported_after_every_fold() -> None:
     reported: list[tuple[int, int | None]] = []
     mlp.MomentClassifierCV(**QUICK, cv=3, progress=lambda done, total: reported.append((done, total))).fit(X, y)
     assert reported == [(done, 6) for done in range(1, 7)]
@@ -286,12 +288,12 @@ def test_progress_is_told() -> None:
         ({"tolerance": -1.0}, "tolerance must be a number of at least 0"),
     ],
 )
-def test_parameters_that_make_no_sense(parameters: dict[str, Any], words: str) -> None:
+def test_unusable_parameters_raise(parameters: dict[str, Any], words: str) -> None:
     with pytest.raises(ValueError, match=words):
         mlp.MomentClassifierCV(**{**QUICK, **parameters}).fit(X, y)
 
 
-def test_too_few_labels_to_hold_some_out() -> None:
+def test_too_few_labelled_points_raise() -> None:
     few = np.zeros(150, dtype=int)
     few[known[:2]] = 1
     with pytest.raises(

@@ -14,7 +14,7 @@ from momentlp.plots import love_plot
 
 
 @pytest.mark.parametrize("most", [0, -1, 2.5, True, "all"])
-def test_no_moment_at_all_is_refused(most: Any) -> None:
+def test_less_than_one_moment_is_refused(most: Any) -> None:
     with pytest.raises(mlp.OptionError, match="most must be an integer of at least 1, not"):
         love_plot(plane_model(), most=most)
 
@@ -24,7 +24,7 @@ def test_it_says_how_many_moments_there_are() -> None:
     assert love_plot(plane_model()).get_ylabel() == ""
 
 
-def test_products_are_told_from_names_with_spaces() -> None:
+def test_products_are_distinguished_from_names_with_spaces() -> None:
     frame = pd.DataFrame(CASE.X, columns=["mean area", "worst area"])
     bound = mlp.Moment(mlp.Quadratic(), 0.0, mlp.Absolute(1e6), name="more")
     problem = mlp.Spec(features=mlp.Quadratic(), tolerance=mlp.Relative(0.1), constraints=[bound]).compile(

@@ -73,7 +73,7 @@ def test_many_columns_become_two_components_and_no_curve(form: Any) -> None:
     )
 
 
-def test_points_that_are_all_alike_can_be_drawn() -> None:
+def test_equal_points_can_be_drawn() -> None:
     same = np.ones((20, 3))
     for X in (same, sp.csr_array(same)):
         model = mlp.MomentClassifier("linear").fit(X, [1] * 5 + [0] * 15)
@@ -121,6 +121,6 @@ def test_labelled_rows_of_no_weight_are_labelled(tmp_path: Path) -> None:
     model = mlp.MomentClassifier("quadratic", 1.0).fit(CASE.X, MARKS, weight)
     assert np.array_equal(model.labelled_, MARKS == 1)
     model.save(tmp_path / "model")
-    for each in (model, mlp.MomentClassifier.load(tmp_path / "model")):
-        sizes = {points.get_label(): len(points.get_offsets()) for points in membership_plot(each, CASE.X).collections}
+    for item in (model, mlp.MomentClassifier.load(tmp_path / "model")):
+        sizes = {points.get_label(): len(points.get_offsets()) for points in membership_plot(item, CASE.X).collections}
         assert sizes["labelled"] == len(CASE.labelled)

@@ -24,7 +24,7 @@ def test_a_solution_shows_its_figures() -> None:
     assert f"{tolerance_path()[0].objective:.6g} of 1050" in html
 
 
-def test_a_solution_that_is_not_optimal_shows_the_words_of_the_solver() -> None:
+def test_a_solution_that_is_not_optimal_shows_the_message_of_the_solver() -> None:
     solution = mlp.solve(tolerance_path()[0].problem, "highs", iteration_limit=3)
     assert "Solution: LIMIT" in solution._repr_html_()
     assert "<th>message</th>" in solution._repr_html_()

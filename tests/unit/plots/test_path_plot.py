@@ -20,7 +20,7 @@ def test_the_sizes_are_drawn_along_the_tolerance() -> None:
     assert axes.get_legend() is None
 
 
-def test_multiples_of_the_tolerance_are_told_as_such() -> None:
+def test_multiples_of_the_tolerance_are_labelled_as_such() -> None:
     problem = mlp.Spec(tolerance=mlp.StandardError(1.0)).compile(CASE.X, labelled=CASE.labelled)
     multiples = mlp.path(problem, [2.0, 1.0], relative=True)
     assert path_plot(multiples).get_xlabel() == "multiple of the tolerance"
@@ -38,7 +38,7 @@ def test_tolerances_within_a_decade_stay_linear() -> None:
     assert path_plot(mlp.path(tolerance_path()[0].problem, [4.0, 2.0])).get_xscale() == "linear"
 
 
-def test_a_tolerance_of_zero_keeps_its_place() -> None:
+def test_a_tolerance_of_zero_is_drawn() -> None:
     assert path_plot(mlp.path(tolerance_path()[0].problem, [40.0, 2.0, 0.0]), memberships=True).get_xscale() == "symlog"
 
 
@@ -60,7 +60,7 @@ def test_a_limit_reaches_up_to_the_bound() -> None:
     assert bar.get_segments()[0][:, 1].tolist() == pytest.approx([found[0].objective, found[0].bound])
 
 
-def test_contradictions_are_marked_at_zero() -> None:
+def test_infeasible_problems_are_marked_at_zero() -> None:
     spec = mlp.Spec(tolerance=mlp.Absolute(1.0), constraints=[mlp.Share(low=0.9)])
     found = mlp.path(spec.compile(CASE.X, labelled=CASE.labelled), [2.0])
     axes = path_plot(found)

@@ -43,7 +43,7 @@ def test_axes_that_are_given_are_drawn_on_and_returned(draw: Any, tmp_path: Path
 
 
 @pytest.mark.parametrize("draw", DRAWINGS.values(), ids=list(DRAWINGS))
-def test_titles_legends_and_labels_of_axes_in_a_row_keep_apart(draw: Any) -> None:
+def test_titles_legends_and_labels_of_neighbouring_axes_do_not_overlap(draw: Any) -> None:
     figure = Figure(figsize=(12, 4))
     FigureCanvasAgg(figure)
     row = figure.subplots(1, 3)
@@ -102,7 +102,7 @@ def test_a_model_that_was_not_fitted_is_refused(draw: Any, model: Any) -> None:
 
 
 @pytest.mark.parametrize("wrong", [None, "model", mlp.MomentClassifier, CASE.X])
-def test_something_else_is_refused(wrong: Any) -> None:
+def test_other_objects_are_refused(wrong: Any) -> None:
     for draw in (membership_plot, score_plot):
         with pytest.raises(mlp.DataError, match="model must be a fitted MomentClassifier"):
             draw(wrong, CASE.X)

@@ -30,7 +30,7 @@ def test_the_cut_off_lies_between_the_bars_of_those_out_and_those_found(smoothin
     assert sum(bar.get_height() for bar in found) == ((model.membership_ > 0.5) & (MARKS == 0)).sum()
 
 
-def test_the_title_tells_the_class_prior() -> None:
+def test_the_title_shows_the_class_prior() -> None:
     assert (
         score_plot(plane_model(), CASE.X).get_title()
         == f"class prior: {plane_model().class_prior_:.1%} of the unlabelled points"
@@ -38,7 +38,7 @@ def test_the_title_tells_the_class_prior() -> None:
     assert score_plot(detector(), OUTLIERS).get_title() == "outliers: 5.0% of the points"
 
 
-def test_scores_far_below_are_gathered_in_the_first_bar() -> None:
+def test_scores_far_below_are_counted_in_the_first_bar() -> None:
     far = np.vstack([CASE.X, [[1000.0, 1000.0]]])
     model = mlp.MomentClassifier("quadratic", 1.0).fit(far, [*MARKS, 0])
     axes = score_plot(model, far)
@@ -47,7 +47,7 @@ def test_scores_far_below_are_gathered_in_the_first_bar() -> None:
     assert axes.get_xlim()[0] > model.score_samples(far).min() / 10
 
 
-def test_nothing_found_is_no_trouble() -> None:
+def test_a_model_that_found_nothing_can_be_drawn() -> None:
     X = np.array([[0.0], [0.1], [5.0], [6.0], [7.0]])
     with pytest.warns(mlp.OnlyLabelledWarning):
         model = mlp.MomentClassifier("linear", 0.0).fit(X, [1, 1, 0, 0, 0])

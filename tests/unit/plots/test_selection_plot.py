@@ -35,7 +35,7 @@ def test_the_axis_is_logarithmic_and_names_the_tolerances() -> None:
     assert [label.get_text() for label in axes.get_xticklabels()] == ["0.5", "1", "2"]
 
 
-def test_what_found_less_than_half_is_hollow_and_has_no_bar() -> None:
+def test_candidates_that_found_less_than_half_are_hollow_and_have_no_bar() -> None:
     few = np.vstack([WIDE[:40], WIDE[300:400]])
     tight = mlp.MomentClassifierCV("quadratic", tolerances=(0.0, 1.0, 2.0), cv=3, random_state=0)
     recall = tight.fit(few, [1] * 25 + [0] * 115).cv_results_["mean_recall"]
@@ -73,7 +73,7 @@ def test_a_criterion_of_your_own_is_named() -> None:
 
 
 @pytest.mark.filterwarnings("ignore::sklearn.exceptions.FitFailedWarning")
-def test_what_had_no_answer_is_neither_drawn_nor_the_best() -> None:
+def test_candidates_without_an_answer_are_not_drawn() -> None:
     X, _, y = clouds()
     large = mlp.Share(0.35, 1.0)  # more than the products allow
     model = mlp.MomentClassifierCV(["quadratic", "linear"], constraints=[large], random_state=0).fit(X, y)
