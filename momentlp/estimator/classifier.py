@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import warnings
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from dataclasses import replace
 from pathlib import Path
 from typing import Any, Self
@@ -11,23 +11,22 @@ from typing import Any, Self
 import numpy as np
 from numpy.typing import NDArray
 from sklearn.base import BaseEstimator, ClassifierMixin
-from sklearn.utils import check_random_state
-from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import _check_sample_weight, check_is_fitted, validate_data
 
 from momentlp.errors import DataError, OnlyLabelledWarning
 from momentlp.estimator.calibration import calibrate
-from momentlp.estimator.class_prior import PriorInterval, bootstrap_interval, class_share
+from momentlp.estimator.class_prior import class_share
 from momentlp.estimator.decision_rule import DecisionRule
 from momentlp.estimator.defaults import WIDTH, default_features
 from momentlp.estimator.labels import Labels
 from momentlp.estimator.nearest_to_mean import is_undetermined
-from momentlp.estimator.parameters import check_interval_arguments, check_parameters
+from momentlp.estimator.parameters import check_parameters
+from momentlp.estimator.prediction import PredictionMixin
 from momentlp.estimator.preparation import build_search
 from momentlp.estimator.resampling import Bagged, refit_bootstrap_samples
 from momentlp.estimator.search import Search
 from momentlp.features import FeatureMap
-from momentlp.points.arrays import FloatArray, Matrix
+from momentlp.points.arrays import FloatArray
 from momentlp.solution.solution import Solution
 from momentlp.spec.tolerances import Tolerance
 from momentlp.status import Status
@@ -35,13 +34,7 @@ from momentlp.status import Status
 __all__ = ["WIDTH", "MomentClassifier", "default_features"]
 
 
-def _has_probabilities(model: Any) -> bool:
-    if not model.probability:
-        raise AttributeError("predict_proba needs probability=True before fit.")
-    return True
-
-
-class MomentClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]  # scikit-learn has no types
+class MomentClassifier(PredictionMixin, ClassifierMixin, BaseEstimator):  # type: ignore[misc]  # scikit-learn has no types
     """Find a class from a few of its members, without any counterexample.
 
     The class is the largest set of points whose mean, in a feature space, is that of the labelled members. A linear program
@@ -188,6 +181,14 @@ class MomentClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]  #
             If a parameter cannot be used, y does not hold two values, or X holds NaN or infinity.
         SolverError
             If no set of points meets the constraints, or the backend proved no answer.
+
+        Examples
+        --------
+        >>> import momentlp as mlp
+        >>> X, y = [[0.0], [1.0], [0.5], [9.0], [8.0]], [1, 1, 0, 0, 0]
+        >>> model = mlp.MomentClassifier("linear").fit(X, y)
+        >>> model.transduction_.tolist()
+        [1, 1, 1, 0, 0]
         """
         self._check_params()
         points, labels, weight = self._check_data(X, y, sample_weight)
@@ -195,7 +196,22 @@ class MomentClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]  #
         return self
 
     def fit_predict(self, X: Any, y: Any, sample_weight: Any = None) -> NDArray[Any]:
-        """Fit, and return ``transduction_``: the label of every row of X. See :meth:`fit` for parameters and errors.
+        """Fit, and return the label of every row of X.
+
+        Parameters
+        ----------
+        X, y, sample_weight
+            As in :meth:`fit`.
+
+        Returns
+        -------
+        array, shape (N,)
+            ``transduction_``.
+
+        Raises
+        ------
+        ValueError, SolverError
+            As in :meth:`fit`.
 
         Examples
         --------
@@ -205,127 +221,6 @@ class MomentClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]  #
         [1, 1, 1, 0, 0]
         """
         return np.asarray(self.fit(X, y, sample_weight).transduction_)
-
-    def score_samples(self, X: Any) -> FloatArray:
-        """Score points, seen or not: members score higher.
-
-        With smoothing the score is the average membership of the neighbours, from 0 to 1. It falls to 0 for points that are
-        further from all neighbours than any point of the fit. Without smoothing it is the score of the separator, or with
-        bagging the mean score of all separators.
-
-        Parameters
-        ----------
-        X : array, frame or sparse matrix, shape (n, d)
-
-        Returns
-        -------
-        array, shape (n,)
-
-        Raises
-        ------
-        NotFittedError
-            If the model was not fitted.
-        """
-        check_is_fitted(self)
-        return self.rule_.score(self._check_points(X))
-
-    def decision_function(self, X: Any) -> FloatArray:
-        """Return how far points are on the side of ``classes_[1]``.
-
-        It is ``score_samples(X) - offset_`` if the members are ``classes_[1]``: above zero for members. If they are
-        ``classes_[0]`` it is the negative of that: below zero for members.
-
-        Parameters
-        ----------
-        X : array, frame or sparse matrix, shape (n, d)
-
-        Returns
-        -------
-        array, shape (n,)
-        """
-        score = self.score_samples(X) - self.offset_
-        return score if self._positive_index() == 1 else -score
-
-    def predict(self, X: Any) -> NDArray[Any]:
-        """Return the label of points, seen or not.
-
-        Parameters
-        ----------
-        X : array, frame or sparse matrix, shape (n, d)
-
-        Returns
-        -------
-        array, shape (n,)
-            Values of ``classes_``.
-        """
-        inside, positive = self.score_samples(X) > self.offset_, self._positive_index()
-        return np.asarray(self.classes_[np.where(inside, positive, 1 - positive)])
-
-    @available_if(_has_probabilities)  # type: ignore[untyped-decorator]  # scikit-learn has no types
-    def predict_proba(self, X: Any) -> FloatArray:
-        """Return the probability of each class, calibrated on labelled points that were held out.
-
-        :class:`~momentlp.estimator.calibration.Calibration` says how. A probability on the wrong side of one half is moved
-        to one half, so that the more probable class is always the one that :meth:`predict` returns.
-
-        Parameters
-        ----------
-        X : array, frame or sparse matrix, shape (n, d)
-
-        Returns
-        -------
-        array, shape (n, 2)
-            In the order of ``classes_``.
-
-        Raises
-        ------
-        AttributeError
-            If the model was not fitted with ``probability=True``.
-        """
-        score = self.score_samples(X)  # raises if the model was not fitted
-        probability = self.rule_.probability(score)
-        both = np.column_stack([1 - probability, probability])
-        return both if self._positive_index() == 1 else both[:, ::-1]
-
-    def class_prior_interval(
-        self,
-        level: float = 0.9,
-        n_resamples: int = 200,
-        *,
-        progress: bool | Callable[[int, int | None], Any] = True,
-    ) -> PriorInterval:
-        """Return a bootstrap interval for the share of the class among the unlabelled points.
-
-        Parameters
-        ----------
-        level : float
-            Confidence level, above 0 and below 1.
-        n_resamples : int
-            Number of bootstrap samples of the labelled points, at least 10. Each takes one search.
-        progress : bool or callable
-            True for a bar on the error stream, or a function of the number of samples done and the number of all samples.
-
-        Returns
-        -------
-        PriorInterval
-
-        Raises
-        ------
-        DataError
-            If the model was loaded from a file: a file does not hold the points.
-        OptionError
-            If an argument is of the wrong type or out of range.
-        SolverError
-            If fewer than half of the samples have an answer.
-        """
-        check_is_fitted(self)
-        search: Search | None = getattr(self, "_search_", None)
-        if search is None:
-            raise DataError("a model that was loaded from a file has no points to search again: fit it anew.")
-        level, n_resamples = check_interval_arguments(level, n_resamples, progress)
-        found = search.read(self.solution_)
-        random = self._make_generator()
-        return bootstrap_interval(search, found, level=level, n_resamples=n_resamples, random=random, progress=progress)
 
     def save(self, path: str | Path) -> None:
         """Write the fitted model to one file of plain arrays. Reading the file cannot run code.
@@ -338,6 +233,17 @@ class MomentClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]  #
         ------
         FileFormatError
             If a parameter cannot be saved without a pickle, such as a function.
+
+        Examples
+        --------
+        >>> import tempfile, momentlp as mlp
+        >>> X, y = [[0.0], [1.0], [0.5], [9.0], [8.0]], [1, 1, 0, 0, 0]
+        >>> model = mlp.MomentClassifier("linear").fit(X, y)
+        >>> with tempfile.TemporaryDirectory() as folder:
+        ...     model.save(f"{folder}/model.npz")
+        ...     loaded = mlp.MomentClassifier.load(f"{folder}/model.npz")
+        >>> loaded.predict(X).tolist()
+        [1, 1, 1, 0, 0]
         """
         from momentlp.estimator.model_files import save_model
 
@@ -360,6 +266,17 @@ class MomentClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]  #
         ------
         FileFormatError
             If the file is damaged, or holds something else.
+
+        Examples
+        --------
+        >>> import tempfile, momentlp as mlp
+        >>> X, y = [[0.0], [1.0], [0.5], [9.0], [8.0]], [1, 1, 0, 0, 0]
+        >>> model = mlp.MomentClassifier("linear").fit(X, y)
+        >>> with tempfile.TemporaryDirectory() as folder:
+        ...     model.save(f"{folder}/model.npz")
+        ...     loaded = mlp.MomentClassifier.load(f"{folder}/model.npz")
+        >>> loaded.predict(X).tolist()
+        [1, 1, 1, 0, 0]
         """
         from momentlp.estimator.model_files import load_model
 
@@ -384,9 +301,6 @@ class MomentClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]  #
             raise DataError(f"sample_weight must not be negative, but entry {int(np.argmax(weight < 0))} is {weight.min()}.")
         labels = Labels.from_y(y, np.ones(len(y)) if weight is None else weight, self.pos_label)
         return (X if hasattr(self, "feature_names_in_") and hasattr(X, "columns") else points), labels, weight
-
-    def _check_points(self, X: Any) -> Matrix:
-        return validate_data(self, X, accept_sparse="csr", dtype=np.float64, reset=False)
 
     def _set_fitted(self, search: Search, labels: Labels) -> None:
         """Search, and set the fitted attributes."""
@@ -435,10 +349,3 @@ class MomentClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]  #
                 OnlyLabelledWarning,
                 stacklevel=4,
             )
-
-    def _make_generator(self) -> np.random.Generator:
-        return np.random.default_rng(check_random_state(self.random_state).randint(2**31))
-
-    def _positive_index(self) -> int:
-        """Return the position of the members' value in ``classes_``."""
-        return int(np.flatnonzero(self.classes_ == self.pos_label_)[0])

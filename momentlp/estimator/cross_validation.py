@@ -170,6 +170,16 @@ class MomentClassifierCV(MomentClassifier):
             If there are fewer than 3 labelled points, or X and y cannot be used; see :meth:`MomentClassifier.fit`.
         SolverError
             If no candidate has an answer in every fold.
+
+        Examples
+        --------
+        >>> import numpy as np, momentlp as mlp
+        >>> from momentlp.synthetic import make_separable
+        >>> case = make_separable(0)
+        >>> y = np.isin(np.arange(len(case.X)), case.labelled).astype(int)
+        >>> model = mlp.MomentClassifierCV("linear", tolerances=[1.0, 0.5], cv=3, random_state=0).fit(case.X, y)
+        >>> model.solution_.certificate.holds()
+        True
         """
         self._check_params()
         criterion = resolve_criterion(self.criterion)

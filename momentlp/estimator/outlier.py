@@ -116,6 +116,14 @@ class MomentOutlierDetector(OutlierMixin, BaseEstimator):  # type: ignore[misc] 
             are equal.
         SolverError
             If no set of points meets the constraints, or the backend proved no answer.
+
+        Examples
+        --------
+        >>> import numpy as np, momentlp as mlp
+        >>> X = np.append(np.linspace(0.0, 1.0, 30), 9.0)[:, None]
+        >>> detector = mlp.MomentOutlierDetector(0.03, "linear").fit(X, known=range(10))
+        >>> detector.classifier_.solution_.certificate.holds()
+        True
         """
         share = _check_contamination(self.contamination)
         points = validate_data(self, X, accept_sparse="csr", dtype=np.float64, ensure_min_samples=2)
@@ -152,6 +160,15 @@ class MomentOutlierDetector(OutlierMixin, BaseEstimator):  # type: ignore[misc] 
         ------
         NotFittedError
             If the detector was not fitted.
+
+        Examples
+        --------
+        >>> import numpy as np, momentlp as mlp
+        >>> X = np.append(np.linspace(0.0, 1.0, 30), 9.0)[:, None]
+        >>> detector = mlp.MomentOutlierDetector(0.03, "linear").fit(X, known=range(10))
+        >>> score = detector.score_samples([[0.1], [9.0]])
+        >>> bool(score[0] > score[1])
+        True
         """
         check_is_fitted(self)
         points = validate_data(self, X, accept_sparse="csr", dtype=np.float64, reset=False)
@@ -167,6 +184,14 @@ class MomentOutlierDetector(OutlierMixin, BaseEstimator):  # type: ignore[misc] 
         Returns
         -------
         array, shape (n,)
+
+        Examples
+        --------
+        >>> import numpy as np, momentlp as mlp
+        >>> X = np.append(np.linspace(0.0, 1.0, 30), 9.0)[:, None]
+        >>> detector = mlp.MomentOutlierDetector(0.03, "linear").fit(X, known=range(10))
+        >>> (detector.decision_function([[0.1], [9.0]]) < 0).tolist()
+        [False, True]
         """
         return self.score_samples(X) - self.offset_
 
@@ -180,6 +205,14 @@ class MomentOutlierDetector(OutlierMixin, BaseEstimator):  # type: ignore[misc] 
         Returns
         -------
         array of int, shape (n,)
+
+        Examples
+        --------
+        >>> import numpy as np, momentlp as mlp
+        >>> X = np.append(np.linspace(0.0, 1.0, 30), 9.0)[:, None]
+        >>> detector = mlp.MomentOutlierDetector(0.03, "linear").fit(X, known=range(10))
+        >>> detector.predict([[0.1], [9.0]]).tolist()
+        [1, -1]
         """
         return np.where(self.decision_function(X) >= 0, 1, -1)
 
@@ -194,6 +227,18 @@ class MomentOutlierDetector(OutlierMixin, BaseEstimator):  # type: ignore[misc] 
         ------
         FileFormatError
             If a parameter cannot be saved without a pickle, such as a function.
+
+        Examples
+        --------
+        >>> import numpy as np, momentlp as mlp
+        >>> X = np.append(np.linspace(0.0, 1.0, 30), 9.0)[:, None]
+        >>> detector = mlp.MomentOutlierDetector(0.03, "linear").fit(X, known=range(10))
+        >>> import tempfile
+        >>> with tempfile.TemporaryDirectory() as folder:
+        ...     detector.save(f"{folder}/detector.npz")
+        ...     loaded = mlp.MomentOutlierDetector.load(f"{folder}/detector.npz")
+        >>> loaded.predict([[9.0]]).tolist()
+        [-1]
         """
         check_is_fitted(self)
         save_model(self, Path(path))
@@ -214,6 +259,18 @@ class MomentOutlierDetector(OutlierMixin, BaseEstimator):  # type: ignore[misc] 
         ------
         FileFormatError
             If the file is damaged, or holds something else.
+
+        Examples
+        --------
+        >>> import numpy as np, momentlp as mlp
+        >>> X = np.append(np.linspace(0.0, 1.0, 30), 9.0)[:, None]
+        >>> detector = mlp.MomentOutlierDetector(0.03, "linear").fit(X, known=range(10))
+        >>> import tempfile
+        >>> with tempfile.TemporaryDirectory() as folder:
+        ...     detector.save(f"{folder}/detector.npz")
+        ...     loaded = mlp.MomentOutlierDetector.load(f"{folder}/detector.npz")
+        >>> loaded.predict([[9.0]]).tolist()
+        [-1]
         """
         detector: Self = load_detector(cls, MomentClassifier, Path(path))
         return detector

@@ -19,7 +19,7 @@ def density(x: np.ndarray, mean: float) -> np.ndarray:
 
 @pytest.mark.parametrize("prior", [0.1, 0.3, 0.6])
 def test_calibration_approximates_the_posterior(prior: float) -> None:
-    """Two normal densities: what is known is a sample of one, and one of the mixture."""
+    """Two normal densities: one sample is of the first, the other of their mixture."""
     random = np.random.default_rng(0)
     members = random.normal(1.0, size=4000)
     unlabelled = np.where(random.random(20_000) < prior, random.normal(1.0, size=20_000), random.normal(-1.0, size=20_000))

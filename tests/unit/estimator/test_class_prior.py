@@ -1,4 +1,4 @@
-"""How large the class is and how sure that is: bootstrap samples of the labelled points, and probabilities."""
+"""The class prior: bagging, bootstrap intervals, and samples without an answer."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ new = np.random.default_rng(1).uniform(-3.0, 8.0, size=(60, 2))
 
 @pytest.mark.parametrize("features", ["spectral", "linear"])
 def test_bagging_is_the_mean_over_bootstrap_samples(features: str) -> None:
-    """Each is a search where a labelled point that was drawn twice counts as two points, and one that was not as unknown."""
+    """A labelled point that was drawn twice counts as two points, and one that was not drawn as unlabelled."""
     model = mlp.MomentClassifier(features, smoothing=None, bagging=4, random_state=3).fit(X, y)
     random = np.random.default_rng(np.random.RandomState(3).randint(2**31))
     known, memberships = np.flatnonzero(y), []
@@ -92,7 +92,7 @@ def test_a_higher_level_is_a_wider_interval() -> None:
 
 
 def test_intervals_cover_the_true_share() -> None:
-    """More often than not, which is much less than they promise, and enough to see that they are about the right thing."""
+    """The test asks for four of six, less than the level promises: enough to show that the right share is estimated."""
     held = 0
     for seed in range(6):
         points, members, labels = clouds(seed=seed)
@@ -121,7 +121,7 @@ def test_interval_arguments_out_of_range_raise(given: dict[str, Any], words: str
 
 def test_samples_without_an_answer_are_left_out() -> None:
     largest = mlp.MomentClassifier("linear").fit(X, y).solution_.objective / 150
-    close = mlp.Share(largest - 0.01, 1.0)  # which the labelled points as a whole just allow
+    close = mlp.Share(largest - 0.01, 1.0)  # all labelled points together just allow it
     model = mlp.MomentClassifier("linear", constraints=[close], bagging=20, probability=True, random_state=0)
     with pytest.warns(RuntimeWarning) as reported:
         model.fit(X, y)
@@ -141,8 +141,8 @@ def test_samples_without_an_answer_are_left_out() -> None:
 def test_too_many_samples_without_an_answer_raise(more: dict[str, Any]) -> None:
     @mlp.constraint("test-all-labelled")
     def all_labelled(problem: mlp.Problem, data: mlp.Data) -> mlp.Problem:
-        least = 0.0 if problem.labelled is not None and problem.labelled.size == 20 else 1.0
-        return problem.with_rows(np.zeros((data.n_points, 1)), least, np.inf, ["all labelled"])
+        minimum = 0.0 if problem.labelled is not None and problem.labelled.size == 20 else 1.0
+        return problem.with_rows(np.zeros((data.n_points, 1)), minimum, np.inf, ["all labelled"])
 
     model = mlp.MomentClassifier("linear", constraints=[all_labelled()], random_state=0)
     with pytest.raises(mlp.SolverError, match=r"only 0 of \d+ .* have an answer, fewer than half: loosen the constraints"):

@@ -21,7 +21,7 @@ def test_constraints_that_no_set_meets_raise() -> None:
 
 
 def test_constraints_that_exclude_the_mean_raise() -> None:
-    """The constraint leaves out every set that is near their mean: the linear program proves it, and so should fit say."""
+    """The constraint excludes every set near their mean. The linear program proves it, and fit says so."""
     group = np.arange(150) % 2
     tilted = mlp.GroupShare("x2", low={"1": 0.9})  # of the labelled points seven in twenty are in group 1
     with pytest.raises(mlp.SolverError, match="no set of points"):
@@ -47,7 +47,7 @@ def test_points_of_weight_zero_known_to_be_outside_stay_outside(features: str) -
 
 
 def test_the_order_of_equal_rows_does_not_matter() -> None:
-    """One of two copies is known to be outside, of the other nothing is known: whichever comes first."""
+    """One of two copies is known to be outside, the other is unlabelled. The result does not depend on their order."""
     inside = np.flatnonzero(truth & (y == 0))[:10]
     points, labels = np.vstack([X, X[inside]]), np.concatenate([y, np.zeros(10, dtype=int)])
     first, last = (

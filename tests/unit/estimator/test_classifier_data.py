@@ -134,7 +134,7 @@ def test_three_points_are_enough() -> None:
 
 
 def test_copies_of_labelled_points_get_the_same_membership() -> None:
-    """A copy of a labelled point is a point of which nothing is known, at the same place."""
+    """A copy of a labelled point is an unlabelled point with the same coordinates."""
     known = np.flatnonzero(y)
     model = mlp.MomentClassifier().fit(np.vstack([X, X[known]]), np.concatenate([y, np.zeros(known.size, dtype=int)]))
     assert model.membership_[150:].tolist() == model.membership_[known].tolist()

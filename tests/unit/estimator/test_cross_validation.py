@@ -1,4 +1,4 @@
-"""MomentClassifierCV: features and tolerance chosen by labelled points that are held out, and by nothing else."""
+"""MomentClassifierCV: features and tolerance are chosen by labelled points that are held out."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ def test_the_default_passes_the_checks_of_scikit_learn(estimator: Any, check: An
 
 
 def recall_and_share(features: Any, tolerance: float, held: np.ndarray) -> tuple[float, float]:
-    """What one fold tells, with a fit of its own that has never heard of the labels held out."""
+    """Return recall and share of one fold, from a separate fit without the labels held out."""
     reported = y.copy()
     reported[held] = 0
     model = mlp.MomentClassifier(features, tolerance, margin=0.0 if features == "linear" else 0.3).fit(X, reported)
@@ -108,7 +108,7 @@ def test_a_constraint_keeps_its_own_tolerance() -> None:
 
 
 def table_of(values: list[list[float]]) -> Any:
-    """A criterion that does not care what was found: one row for each feature map, one column for each tolerance."""
+    """Return a criterion with fixed scores: one row per feature map, one column per tolerance."""
     return lambda recall, share: np.zeros(recall.shape) + np.reshape(values, (2, 3) + (1,) * (recall.ndim - 2))
 
 
@@ -128,7 +128,7 @@ def test_the_simplest_of_equal_candidates_is_chosen(scores: list[list[float]], c
 
 
 def test_the_simplest_candidate_within_one_standard_error_is_chosen() -> None:
-    """The rule, worked out again from the table; there is a sample among these where it does not take the best."""
+    """The rule is computed again from the table. In at least one sample it does not take the best."""
     differs = 0
     for seed in range(4):
         model = mlp.MomentClassifierCV(**QUICK, random_state=seed).fit(*clouds(seed=seed)[::2])
@@ -146,7 +146,7 @@ def test_the_simplest_candidate_within_one_standard_error_is_chosen() -> None:
 
 
 def test_features_that_cannot_hold_the_class_are_not_chosen() -> None:
-    """A disc: no half-plane holds it, products do."""
+    """The class is a disc: products describe it, a half-plane does not."""
     random = np.random.default_rng(0)
     points = random.normal(size=(300, 2)) * 2
     disc = np.linalg.norm(points, axis=1) < 1.5

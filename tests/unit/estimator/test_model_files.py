@@ -1,4 +1,4 @@
-"""Saved models: the same answers after a trip to disk, and nothing that is not whole comes back from it."""
+"""Saved models: a loaded model gives the same answers, and a damaged file raises."""
 
 from __future__ import annotations
 
@@ -74,7 +74,7 @@ def test_a_loaded_model_has_the_same_attributes(name: str, fitted: dict[str, Any
     assert loaded.solution_.certificate.holds()
     assert loaded.solution_.objective == model.solution_.objective
     assert np.array_equal(loaded.separator_.normal, model.separator_.normal)
-    assert loaded.fit(X, y).class_prior_ == pytest.approx(model.class_prior_)  # and it can be fitted anew
+    assert loaded.fit(X, y).class_prior_ == pytest.approx(model.class_prior_)  # and it can be fitted again
 
 
 def test_cv_results_survive_saving(fitted: dict[str, Any], tmp_path: Path) -> None:
@@ -185,7 +185,7 @@ def test_a_truncated_file_raises(saved: Path) -> None:
 
 
 def test_a_changed_file_raises_or_gives_the_same_answers(saved: Path, fitted: dict[str, Any]) -> None:
-    """A byte that says nothing, such as the date of an entry, may be another; whatever counts may not."""
+    """A byte without meaning, such as the date of an entry, may change. Every other change raises."""
     whole, refused = saved.read_bytes(), 0
     for position in np.linspace(0, len(whole) - 1, 60).astype(int):
         broken = bytearray(whole)
@@ -221,7 +221,7 @@ def test_files_of_another_kind_raise(saved: Path, fitted: dict[str, Any]) -> Non
 
 
 def change(path: Path, header: dict[str, Any], arrays: dict[str, Any]) -> None:
-    """Change a saved model and give it the digest of a whole one, as whoever does so on purpose would."""
+    """Change a saved model and give it a valid digest, as an attacker would."""
     old: dict[str, Any] = {}
     read_container(path, "momentlp-model", 1, "saved model", lambda said, held: old.update(header=said, arrays=held))
     kept = {name: array for name, array in old["arrays"].items() if name not in ("header", "digest")}
@@ -259,7 +259,7 @@ def test_the_content_of_a_file_is_checked(header: dict[str, Any], arrays: dict[s
 
 
 def test_a_file_rewritten_without_a_change_loads(saved: Path, fitted: dict[str, Any]) -> None:
-    """Or the test before this one would prove nothing."""
+    """Without this the test above would prove nothing."""
     change(saved, {}, {})
     assert np.array_equal(mlp.MomentClassifier.load(saved).predict_proba(new), fitted["everything"].predict_proba(new))
 

@@ -1,4 +1,4 @@
-"""MomentOutlierDetector: the same search, for those who ask for outliers."""
+"""MomentOutlierDetector: +1 for inliers, -1 for outliers."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ def test_outliers_are_found() -> None:
 
 
 def test_known_inliers_determine_what_an_inlier_is() -> None:
-    """The small cloud is what most points are not, but it is what the known ones are."""
+    """The small cloud is the class if its points are the known inliers, though most points lie elsewhere."""
     small = np.flatnonzero(out)
     model = mlp.MomentOutlierDetector().fit(X, known=small[:6])
     assert (model.predict(outliers) == 1).all()
@@ -143,7 +143,7 @@ def test_methods_raise_before_fit() -> None:
 
 
 def test_rounding_errors_do_not_decide_between_equal_points() -> None:
-    """Where all points score alike none is an outlier, and weights are repeated rows."""
+    """If all points have the same score none is an outlier, and a weight stands for repeated rows."""
     random = np.random.RandomState(42)
     points, weight = random.rand(15, 30), random.randint(0, 5, size=15)
     weighed = mlp.MomentOutlierDetector(contamination=0.1).fit(points, sample_weight=weight)

@@ -1,4 +1,4 @@
-"""How well the default finds classes in known data. The floors lie well below what it gets: they catch what breaks it."""
+"""How well the default finds classes in known data. The limits lie well below the usual results: they catch defects."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from momentlp.datasets.usps import usps_split
 
 
 def f1(X: np.ndarray, truth: np.ndarray, n_known: int, seed: int, **parameters: object) -> float:
-    """Label some members at random; return how well the others are told from the rest."""
+    """Label some members at random; return the F1 score on the other points."""
     labels = np.zeros(len(X), dtype=int)
     labels[np.random.default_rng(seed).choice(np.flatnonzero(truth), n_known, replace=False)] = 1
     model = mlp.MomentClassifier(**parameters).fit(X, labels)
