@@ -21,6 +21,7 @@ from momentlp.estimator.decision_rule import DecisionRule
 from momentlp.features import FeatureMap, FittedMap
 from momentlp.formats.container import Arrays, read_container, write_container
 from momentlp.kinds import Kind
+from momentlp.problem.problem import Problem
 from momentlp.problem.problem_file import pack_problem, unpack_problem
 from momentlp.proof.certificate import Certificate
 from momentlp.solution.separator import Separator
@@ -34,6 +35,7 @@ __all__ = ["load_detector", "load_model", "save_model"]
 
 FORMAT = "momentlp-model"
 VERSION = 1
+MIN_TOL = 1e-7  # a certificate is judged within the tol of the model, but never within less
 FAMILIES: Mapping[str, Any] = {"features": FeatureMap, "tolerance": Tolerance, "constraints": Constraint}
 SOLUTION_FIELDS = ("backend", "engine", "version", "message", "iterations")
 NUMBER_ATTRIBUTES = (
@@ -79,10 +81,7 @@ def save_model(model: Any, path: Path) -> None:
         },
         "attributes": {name: getattr(model, name) for name in NUMBER_ATTRIBUTES if hasattr(model, name)},
         "names": _column_names(model),
-        "smoother": None,
-        "voters": 0,
     }
-    rule: DecisionRule = model.rule_
     arrays |= {
         "model.h": solution.membership,
         "model.y": solution.multipliers,
@@ -90,16 +89,7 @@ def save_model(model: Any, path: Path) -> None:
         "model.found": model.transduction_ == model.pos_label_,
         "model.labelled": model.labelled_,
     }
-    if rule.smoother is not None and rule.values is not None:
-        maps = [block.fitted for block in solution.problem.blocks]
-        header["smoother"] = next(number for number, fitted in enumerate(maps) if fitted is rule.smoother)
-        arrays["model.values"] = rule.values
-    header["voters"] = len(rule.voters)
-    for number, voter in enumerate(rule.voters):
-        _pack_voter(voter, solution.separator, f"voter{number}", arrays)
-    if rule.calibration is not None:
-        arrays["calibration.scores"] = rule.calibration.scores
-        arrays["calibration.probabilities"] = rule.calibration.probabilities
+    _pack_rule(model.rule_, solution, header, arrays)
     if detector is not None:
         header["kind"] = type(detector).__name__
         header["detector"] = {
@@ -112,6 +102,21 @@ def save_model(model: Any, path: Path) -> None:
         header["candidates"] = [_to_json("features", value) for value in model.cv_results_["param_features"]]
         arrays |= {f"cv.{name}": values for name, values in model.cv_results_.items() if values.dtype.kind != "O"}
     write_container(path, header, arrays)
+
+
+def _pack_rule(rule: DecisionRule, solution: Solution, header: dict[str, Any], arrays: Arrays) -> None:
+    """Add a decision rule to a header and its arrays. The smoother is saved as its number among the maps of the problem."""
+    header["smoother"] = None
+    if rule.smoother is not None and rule.values is not None:
+        maps = [block.fitted for block in solution.problem.blocks]
+        header["smoother"] = next(number for number, fitted in enumerate(maps) if fitted is rule.smoother)
+        arrays["model.values"] = rule.values
+    header["voters"] = len(rule.voters)
+    for number, voter in enumerate(rule.voters):
+        _pack_voter(voter, solution.separator, f"voter{number}", arrays)
+    if rule.calibration is not None:
+        arrays["calibration.scores"] = rule.calibration.scores
+        arrays["calibration.probabilities"] = rule.calibration.probabilities
 
 
 def load_model(family: Any, path: Path) -> Any:
@@ -143,26 +148,10 @@ def load_detector(family: Any, classifier: Any, path: Path) -> Any:
 
 
 def _build_model(kind: Any, header: Mapping[str, Any], arrays: Arrays) -> Any:
+    """Build a fitted classifier of the class ``kind``; raise FileFormatError where the parts do not fit together."""
     model = kind(**{str(name): _parse_parameter(str(name), value) for name, value in header["params"].items()})
     problem = unpack_problem(header["problem"], arrays)
-    h, y = (np.asarray(arrays[f"model.{name}"], dtype=np.float64) for name in "hy")
-    if h.shape != (problem.n_points,) or y.shape != (problem.n_moments,):
-        raise FileFormatError("its memberships and multipliers do not fit its problem")
-    saved = header["solution"]
-    seconds = {str(name): float(value) for name, value in saved["seconds"].items()}
-    solution = Solution(
-        problem,
-        Status[saved["status"]],
-        h,
-        y,
-        Certificate.of(problem, h, y),
-        **{name: saved[name] for name in SOLUTION_FIELDS},
-        seconds=seconds,
-        repairs=tuple(saved["repairs"]),
-        resolve=partial(solve, backend=str(saved["backend"])),
-    )
-    if solution.status is Status.OPTIMAL and not solution.certificate.holds(max(float(model.tol), 1e-7)):
-        raise FileFormatError("its certificate does not hold")
+    solution = _build_solution(problem, header["solution"], arrays, float(model.tol))
     model.solution_, model.separator_ = solution, solution.separator
     classes = header["classes"]
     model.classes_ = _read_classes(classes["values"], classes["dtype"])
@@ -188,6 +177,28 @@ def _build_model(kind: Any, header: Mapping[str, Any], arrays: Arrays) -> Any:
     if "candidates" in header:
         _restore_selection(model, header, arrays)
     return model
+
+
+def _build_solution(problem: Problem, saved: Mapping[str, Any], arrays: Arrays, tol: float) -> Solution:
+    """Build the solution of a problem, with a new certificate; raise FileFormatError if the certificate does not hold."""
+    h, y = (np.asarray(arrays[f"model.{name}"], dtype=np.float64) for name in "hy")
+    if h.shape != (problem.n_points,) or y.shape != (problem.n_moments,):
+        raise FileFormatError("its memberships and multipliers do not fit its problem")
+    seconds = {str(name): float(value) for name, value in saved["seconds"].items()}
+    solution = Solution(
+        problem,
+        Status[saved["status"]],
+        h,
+        y,
+        Certificate.of(problem, h, y),
+        **{name: saved[name] for name in SOLUTION_FIELDS},
+        seconds=seconds,
+        repairs=tuple(saved["repairs"]),
+        resolve=partial(solve, backend=str(saved["backend"])),
+    )
+    if solution.status is Status.OPTIMAL and not solution.certificate.holds(max(tol, MIN_TOL)):
+        raise FileFormatError("its certificate does not hold")
+    return solution
 
 
 def _read_rule(header: Mapping[str, Any], solution: Solution, arrays: Arrays) -> DecisionRule:
