@@ -1,4 +1,4 @@
-"""Made-up data of the paper's three cases: another name for :mod:`momentlp.datasets.synthetic`."""
+"""The three synthetic cases of the paper: the public name of :mod:`momentlp.datasets.synthetic`."""
 
 from momentlp.datasets.synthetic import CASES, Case, make_gaussian, make_ring, make_separable
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import sys
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -12,6 +13,8 @@ import pytest
 from hypothesis import HealthCheck, settings
 
 from momentlp.datasets.usps import USPS_VARIABLE, load_usps
+
+os.environ.setdefault("MPLBACKEND", "Agg")  # tests open no windows
 
 BACKENDS = ("highs", "glpk", "scipy", "pyomo")
 
@@ -23,6 +26,14 @@ settings.register_profile(
     suppress_health_check=[HealthCheck.too_slow],
 )
 settings.load_profile("momentlp")
+
+
+@pytest.fixture(autouse=True)
+def close_figures() -> Iterator[None]:
+    """Close the figures of a test: pyplot keeps them, and warns about more than twenty."""
+    yield
+    if "matplotlib.pyplot" in sys.modules:
+        sys.modules["matplotlib.pyplot"].close("all")
 
 
 @pytest.fixture(params=BACKENDS)

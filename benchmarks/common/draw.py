@@ -46,7 +46,7 @@ def draw_growth(
     foot : str
         What a reader must know, the command that made the figures, and the machine.
     """
-    axes = new_axes(size=(8.6, 6.0))
+    axes = new_axes(size=(8.6, 6.0), use_pyplot=False)
     axes.set(xscale="log", yscale="log", xlabel=xlabel, ylabel=ylabel)
     axes.set_title("\n".join(textwrap.wrap(title, 78)), loc="left", fontsize=11)
     for peer, line in lines.items():

@@ -1,7 +1,7 @@
-"""The paper's three synthetic cases, as seeded functions: a class cut off by a line, a Gaussian class, a ring.
+"""The three synthetic cases of the paper: a linearly separable class, a Gaussian class, and a ring.
 
-Each returns the points, which of them belong to the class, and the indices of those that are labelled. Sizes are the
-paper's; the shapes, which it shows only in a picture, are ours.
+Each function returns the points, which of them belong to the class, and the row indices of the labelled points. The sizes
+are those of the paper. The paper shows the shapes only in a figure, so the shapes are ours.
 """
 
 from __future__ import annotations
@@ -22,51 +22,130 @@ __all__ = ["CASES", "Case", "make_gaussian", "make_ring", "make_separable"]
 
 @dataclass(frozen=True, eq=False)
 class Case:
-    """Points, the truth about them, and the few that are labelled."""
+    """Points of a synthetic case.
+
+    Parameters
+    ----------
+    X : array, shape (N, 2)
+        The points.
+    truth : array of bool, shape (N,)
+        Which points belong to the class.
+    labelled : array of int
+        Row indices of the labelled points, all of them in the class.
+    """
 
     X: FloatArray
     truth: NDArray[np.bool_]
     labelled: IndexArray
 
     def quality(self, membership: FloatArray) -> tuple[float, float]:
-        """Return precision and recall of a membership above one half."""
+        """Return precision and recall of the points with a membership above one half.
+
+        Parameters
+        ----------
+        membership : array, shape (N,)
+
+        Returns
+        -------
+        precision, recall : float
+            Precision is 0 if nothing was found.
+
+        Examples
+        --------
+        >>> from momentlp.synthetic import make_ring
+        >>> case = make_ring(0)
+        >>> case.quality(case.truth.astype(float))
+        (1.0, 1.0)
+        """
         found = membership > 0.5
-        right = int((found & self.truth).sum())
-        return right / max(1, int(found.sum())), right / int(self.truth.sum())
+        n_correct = int((found & self.truth).sum())
+        return n_correct / max(1, int(found.sum())), n_correct / int(self.truth.sum())
 
 
 def make_separable(random_state: int = 0) -> Case:
-    """Return 300 points beyond a line and 750 before it, with a gap between them; 100 are labelled."""
+    """Make a linearly separable class: 300 points beyond a line and 750 others, with a gap; 100 are labelled.
+
+    Parameters
+    ----------
+    random_state : int
+        Seed; the same seed gives the same points.
+
+    Returns
+    -------
+    Case
+
+    Examples
+    --------
+    >>> from momentlp.synthetic import make_separable
+    >>> case = make_separable(0)
+    >>> case.X.shape, int(case.truth.sum()), case.labelled.size
+    ((1050, 2), 300, 100)
+    """
     random = np.random.default_rng(random_state)
     normal = np.array([0.8, 0.6])
-    near, far = random.normal(size=(5000, 2)) * 0.45 + 2.4 * normal, random.normal(size=(5000, 2)) * 1.5 - 0.5 * normal
-    return _case(near[near @ normal > 1.4][:300], far[far @ normal < 0.6][:750], 100, random)
+    inside = random.normal(size=(5000, 2)) * 0.45 + 2.4 * normal
+    outside = random.normal(size=(5000, 2)) * 1.5 - 0.5 * normal
+    return _build_case(inside[inside @ normal > 1.4][:300], outside[outside @ normal < 0.6][:750], 100, random)
 
 
 def make_gaussian(random_state: int = 0) -> Case:
-    """Return 300 points of a Gaussian class and 750 spread evenly outside its bulk; 100 are labelled."""
+    """Make a Gaussian class of 300 points, and 750 points spread uniformly around it; 100 are labelled.
+
+    Parameters
+    ----------
+    random_state : int
+        Seed; the same seed gives the same points.
+
+    Returns
+    -------
+    Case
+
+    Examples
+    --------
+    >>> from momentlp.synthetic import make_gaussian
+    >>> case = make_gaussian(0)
+    >>> case.X.shape, int(case.truth.sum()), case.labelled.size
+    ((1050, 2), 300, 100)
+    """
     random = np.random.default_rng(random_state)
     mean, covariance = np.array([1.0, 0.5]), np.array([[0.5, 0.25], [0.25, 0.4]])
     inside = random.multivariate_normal(mean, covariance, 300)
     cloud = random.uniform(-5.0, 6.0, size=(4000, 2))
     distance = np.einsum("ni,ij,nj->n", cloud - mean, np.linalg.inv(covariance), cloud - mean)
-    return _case(inside, cloud[distance > 9.0][:750], 100, random)
+    return _build_case(inside, cloud[distance > 9.0][:750], 100, random)
 
 
 def make_ring(random_state: int = 0) -> Case:
-    """Return 450 points on a ring, 200 inside it and 400 around it; 150 are labelled."""
+    """Make a ring of 450 points, with 200 others inside it and 400 around it; 150 are labelled.
+
+    Parameters
+    ----------
+    random_state : int
+        Seed; the same seed gives the same points.
+
+    Returns
+    -------
+    Case
+
+    Examples
+    --------
+    >>> from momentlp.synthetic import make_ring
+    >>> case = make_ring(0)
+    >>> case.X.shape, int(case.truth.sum()), case.labelled.size
+    ((1050, 2), 450, 150)
+    """
     random = np.random.default_rng(random_state)
-    ring = _polar(random.normal(2.0, 0.18, 450), random.uniform(0, 2 * np.pi, 450))
+    ring = _from_polar(random.normal(2.0, 0.18, 450), random.uniform(0, 2 * np.pi, 450))
     core = random.normal(size=(200, 2)) * 0.4
-    around = _polar(random.uniform(3.2, 5.0, 400), random.uniform(0, 2 * np.pi, 400))
-    return _case(ring, np.vstack([core, around]), 150, random)
+    around = _from_polar(random.uniform(3.2, 5.0, 400), random.uniform(0, 2 * np.pi, 400))
+    return _build_case(ring, np.vstack([core, around]), 150, random)
 
 
-def _polar(radius: FloatArray, angle: FloatArray) -> FloatArray:
+def _from_polar(radius: FloatArray, angle: FloatArray) -> FloatArray:
     return np.column_stack([radius * np.cos(angle), radius * np.sin(angle)])
 
 
-def _case(inside: FloatArray, outside: FloatArray, n_labelled: int, random: np.random.Generator) -> Case:
+def _build_case(inside: FloatArray, outside: FloatArray, n_labelled: int, random: np.random.Generator) -> Case:
     truth = np.concatenate([np.ones(len(inside), dtype=bool), np.zeros(len(outside), dtype=bool)])
     labelled = np.sort(random.choice(len(inside), n_labelled, replace=False))
     return Case(np.vstack([inside, outside]), truth, labelled)
@@ -77,4 +156,4 @@ CASES: dict[str, tuple[Callable[[int], Case], Spec, float, float]] = {
     "gaussian": (make_gaussian, Spec(features=Quadratic(), tolerance=Absolute(5.0)), 0.95, 0.95),
     "ring": (make_ring, Spec(features=Kernel(gamma=0.5), tolerance=StandardError(1.2)), 0.94, 0.94),
 }
-"""Each case with the spec that suits it, one tolerance for all seeds, and the mean precision and recall it must reach."""
+"""Each case: its function, a spec that solves it for all seeds, and the mean precision and recall that it must reach."""

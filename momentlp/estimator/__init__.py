@@ -1,8 +1,18 @@
-"""The estimators: momentlp with the conventions of scikit-learn."""
+"""Estimators with the interface of scikit-learn.
 
+Public names, all importable from ``momentlp`` too:
+
+- :class:`MomentClassifier` finds a class from a few labelled members.
+- :class:`MomentClassifierCV` also chooses the features and the tolerance, by cross-validation.
+- :class:`MomentOutlierDetector` returns +1 for inliers and -1 for outliers.
+- :class:`PriorInterval` is what ``class_prior_interval`` returns.
+- :func:`lee_liu_score` is a metric for predictions where only some members are labelled.
+"""
+
+from momentlp.estimator.class_prior import PriorInterval
 from momentlp.estimator.classifier import MomentClassifier
-from momentlp.estimator.cross_validation import MomentClassifierCV, lee_liu_score
+from momentlp.estimator.criteria import lee_liu_score
+from momentlp.estimator.cross_validation import MomentClassifierCV
 from momentlp.estimator.outlier import MomentOutlierDetector
-from momentlp.estimator.prior import PriorInterval
 
 __all__ = ["MomentClassifier", "MomentClassifierCV", "MomentOutlierDetector", "PriorInterval", "lee_liu_score"]

@@ -1,8 +1,7 @@
-"""The outlier view: +1 for members, -1 for the rest, for those who come from OneClassSVM."""
+"""MomentOutlierDetector: +1 for inliers and -1 for outliers, as in OneClassSVM."""
 
 from __future__ import annotations
 
-import numbers
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any, Self
@@ -13,44 +12,47 @@ from sklearn.base import BaseEstimator, OutlierMixin
 from sklearn.neighbors import NearestNeighbors
 from sklearn.utils.validation import _check_sample_weight, check_is_fitted, validate_data
 
-from momentlp.errors import DataError, OptionError
+from momentlp.errors import DataError
 from momentlp.estimator.classifier import MomentClassifier
 from momentlp.estimator.model_files import load_detector, save_model
 from momentlp.features import FeatureMap
 from momentlp.points.arrays import FloatArray, IndexArray, Matrix
 from momentlp.points.distinct_rows import distinct_rows
 from momentlp.points.validation import as_indices
+from momentlp.runtime.argument_checks import check_number
 from momentlp.spec.constraints import Known
 from momentlp.spec.tolerances import Tolerance
 
 __all__ = ["MomentOutlierDetector"]
 
-NEIGHBOURS = 5
-DIGITS = 12  # of scores: where points score alike, rounding is not to tell which are outliers
+N_NEIGHBOURS = 5  # for the density of a point, where no inliers are given
+SCORE_DECIMALS = 12  # rounding errors must not decide which of several equal points are outliers
 
 
 class MomentOutlierDetector(OutlierMixin, BaseEstimator):  # type: ignore[misc]  # scikit-learn has no types
     """:class:`MomentClassifier` as an outlier detector: members are +1, all other points -1.
 
-    Where ``OneClassSVM().fit(inliers).predict(pile)`` learns from the inliers alone, this looks at the pile as well:
-    ``fit(vstack([inliers, pile]), known=range(len(inliers)))``. Without ``known`` the half of the points with the nearest
-    neighbours stands for the inliers.
+    ``OneClassSVM().fit(inliers).predict(others)`` learns from the inliers only. This detector looks at the other points too:
+    ``fit(vstack([inliers, others]), known=range(len(inliers)))``. Without ``known``, the half of the points with the nearest
+    neighbours is taken as known inliers.
 
     Parameters
     ----------
     contamination : float or "auto"
-        The share of the points, up to one half, that shall be outliers; ``"auto"`` leaves it to the linear program.
+        The share of outliers among the points, above 0 and at most 0.5. ``"auto"`` leaves it to the linear program.
     features, tolerance, constraints, smoothing, margin, backend, tol, time_limit, solve_params
         As in :class:`MomentClassifier`.
 
     Attributes
     ----------
     offset_ : float
-        ``decision_function`` is ``score_samples`` less this.
+        ``decision_function`` is ``score_samples - offset_``.
     classifier_ : MomentClassifier
-        What was fitted, with the solution and its certificate.
-    n_features_in_, feature_names_in_
-        As everywhere in scikit-learn.
+        The fitted classifier, with the solution and its certificate.
+    n_features_in_ : int
+        Number of columns of X.
+    feature_names_in_ : array of str, shape (d,)
+        Column names of X, if X was a frame.
 
     Examples
     --------
@@ -87,65 +89,189 @@ class MomentOutlierDetector(OutlierMixin, BaseEstimator):  # type: ignore[misc] 
         self.solve_params = solve_params
 
     def fit(self, X: Any, y: Any = None, sample_weight: Any = None, *, known: Any = None) -> Self:
-        """Tell inliers from outliers.
+        """Separate inliers from outliers.
 
         Parameters
         ----------
         X : array, frame or sparse matrix, shape (N, d)
         y : ignored
+            For compatibility with scikit-learn.
         sample_weight : array, shape (N,), optional
-            How many points each row stands for.
+            The number of points that each row stands for.
         known : indices or boolean mask into X, optional
-            Rows that are known to be inliers. Without them the densest half stands for the inliers, rows that
-            ``Known(negatives=...)`` says are outside left out.
+            Rows that are known to be inliers. Default: the densest half of the rows, without those that
+            ``Known(negatives=...)`` declares to be outside.
+
+        Returns
+        -------
+        MomentOutlierDetector
+            The detector itself.
 
         Raises
         ------
+        OptionError
+            If a parameter cannot be used.
         DataError
-            If ``known`` holds no row, or all of them, or one that is known to be outside; without it, if all rows are equal.
+            If ``known`` holds no row, or all rows, or a row that is declared to be outside; without ``known``, if all rows
+            are equal.
+        SolverError
+            If no set of points meets the constraints, or the backend proved no answer.
+
+        Examples
+        --------
+        >>> import numpy as np, momentlp as mlp
+        >>> X = np.append(np.linspace(0.0, 1.0, 30), 9.0)[:, None]
+        >>> detector = mlp.MomentOutlierDetector(0.03, "linear").fit(X, known=range(10))
+        >>> detector.classifier_.solution_.certificate.holds()
+        True
         """
-        share = _share(self.contamination)
+        share = _check_contamination(self.contamination)
         points = validate_data(self, X, accept_sparse="csr", dtype=np.float64, ensure_min_samples=2)
         weight = None if sample_weight is None else _check_sample_weight(sample_weight, points, dtype=np.float64)
         mass = np.ones(points.shape[0]) if weight is None else weight
         labels = np.zeros(points.shape[0], dtype=int)
-        outside = self._outside()
-        labels[_guess(points, mass, outside) if known is None else _known(known, mass, outside)] = 1
+        outside = self._declared_outside()
+        labels[_guess_inliers(points, mass, outside) if known is None else _check_known(known, mass, outside)] = 1
         parameters = {name: value for name, value in self.get_params(deep=False).items() if name != "contamination"}
-        named = hasattr(self, "feature_names_in_") and hasattr(X, "columns")
-        self.classifier_ = MomentClassifier(**parameters).fit(X if named else points, labels, weight)
+        is_frame = hasattr(self, "feature_names_in_") and hasattr(X, "columns")
+        self.classifier_ = MomentClassifier(**parameters).fit(X if is_frame else points, labels, weight)
         self.offset_ = self.classifier_.offset_
         if share is not None:
-            self.offset_ = _quantile(self.score_samples(X)[mass > 0], mass[mass > 0], share)
+            self.offset_ = _weighted_quantile(self.score_samples(X)[mass > 0], mass[mass > 0], share)
         return self
 
-    def _outside(self) -> IndexArray:
-        """Return the rows that a constraint says are outliers."""
-        negatives = [each.negatives for each in self.constraints if isinstance(each, Known)]
+    def _declared_outside(self) -> IndexArray:
+        """Return the rows that a ``Known`` constraint declares to be outliers."""
+        negatives = [constraint.negatives for constraint in self.constraints if isinstance(constraint, Known)]
         return np.unique(np.concatenate([np.zeros(0), *negatives])).astype(np.intp)
 
     def score_samples(self, X: Any) -> FloatArray:
-        """Score points, seen or not: the lower, the more of an outlier."""
+        """Score points, seen or not: outliers score lower.
+
+        Parameters
+        ----------
+        X : array, frame or sparse matrix, shape (n, d)
+
+        Returns
+        -------
+        array, shape (n,)
+
+        Raises
+        ------
+        NotFittedError
+            If the detector was not fitted.
+
+        Examples
+        --------
+        >>> import numpy as np, momentlp as mlp
+        >>> X = np.append(np.linspace(0.0, 1.0, 30), 9.0)[:, None]
+        >>> detector = mlp.MomentOutlierDetector(0.03, "linear").fit(X, known=range(10))
+        >>> score = detector.score_samples([[0.1], [9.0]])
+        >>> bool(score[0] > score[1])
+        True
+        """
         check_is_fitted(self)
         points = validate_data(self, X, accept_sparse="csr", dtype=np.float64, reset=False)
-        return np.round(self.classifier_.rule_.score(points), DIGITS)
+        return np.round(self.classifier_.rule_.score(points), SCORE_DECIMALS)
 
     def decision_function(self, X: Any) -> FloatArray:
-        """Return the score of points less ``offset_``: below zero for outliers."""
+        """Return ``score_samples(X) - offset_``: below zero for outliers.
+
+        Parameters
+        ----------
+        X : array, frame or sparse matrix, shape (n, d)
+
+        Returns
+        -------
+        array, shape (n,)
+
+        Examples
+        --------
+        >>> import numpy as np, momentlp as mlp
+        >>> X = np.append(np.linspace(0.0, 1.0, 30), 9.0)[:, None]
+        >>> detector = mlp.MomentOutlierDetector(0.03, "linear").fit(X, known=range(10))
+        >>> (detector.decision_function([[0.1], [9.0]]) < 0).tolist()
+        [False, True]
+        """
         return self.score_samples(X) - self.offset_
 
     def predict(self, X: Any) -> NDArray[np.int64]:
-        """Return +1 for inliers and -1 for outliers."""
+        """Return +1 for inliers and -1 for outliers.
+
+        Parameters
+        ----------
+        X : array, frame or sparse matrix, shape (n, d)
+
+        Returns
+        -------
+        array of int, shape (n,)
+
+        Examples
+        --------
+        >>> import numpy as np, momentlp as mlp
+        >>> X = np.append(np.linspace(0.0, 1.0, 30), 9.0)[:, None]
+        >>> detector = mlp.MomentOutlierDetector(0.03, "linear").fit(X, known=range(10))
+        >>> detector.predict([[0.1], [9.0]]).tolist()
+        [1, -1]
+        """
         return np.where(self.decision_function(X) >= 0, 1, -1)
 
     def save(self, path: str | Path) -> None:
-        """Write the fitted detector to one file of plain arrays: nothing in it can run code when it is read."""
+        """Write the fitted detector to one file of plain arrays. Reading the file cannot run code.
+
+        Parameters
+        ----------
+        path : str or Path
+
+        Raises
+        ------
+        FileFormatError
+            If a parameter cannot be saved without a pickle, such as a function.
+
+        Examples
+        --------
+        >>> import numpy as np, momentlp as mlp
+        >>> X = np.append(np.linspace(0.0, 1.0, 30), 9.0)[:, None]
+        >>> detector = mlp.MomentOutlierDetector(0.03, "linear").fit(X, known=range(10))
+        >>> import tempfile
+        >>> with tempfile.TemporaryDirectory() as folder:
+        ...     detector.save(f"{folder}/detector.npz")
+        ...     loaded = mlp.MomentOutlierDetector.load(f"{folder}/detector.npz")
+        >>> loaded.predict([[9.0]]).tolist()
+        [-1]
+        """
         check_is_fitted(self)
         save_model(self, Path(path))
 
     @classmethod
     def load(cls, path: str | Path) -> Self:
-        """Read a detector that :meth:`save` wrote. The certificate is computed anew from what the file holds."""
+        """Read a detector that :meth:`save` wrote. The certificate is computed again from what the file holds.
+
+        Parameters
+        ----------
+        path : str or Path
+
+        Returns
+        -------
+        MomentOutlierDetector
+
+        Raises
+        ------
+        FileFormatError
+            If the file is damaged, or holds something else.
+
+        Examples
+        --------
+        >>> import numpy as np, momentlp as mlp
+        >>> X = np.append(np.linspace(0.0, 1.0, 30), 9.0)[:, None]
+        >>> detector = mlp.MomentOutlierDetector(0.03, "linear").fit(X, known=range(10))
+        >>> import tempfile
+        >>> with tempfile.TemporaryDirectory() as folder:
+        ...     detector.save(f"{folder}/detector.npz")
+        ...     loaded = mlp.MomentOutlierDetector.load(f"{folder}/detector.npz")
+        >>> loaded.predict([[9.0]]).tolist()
+        [-1]
+        """
         detector: Self = load_detector(cls, MomentClassifier, Path(path))
         return detector
 
@@ -155,60 +281,65 @@ class MomentOutlierDetector(OutlierMixin, BaseEstimator):  # type: ignore[misc] 
         return tags
 
 
-def _share(contamination: Any) -> float | None:
-    if isinstance(contamination, str) and contamination == "auto":
+def _check_contamination(value: Any) -> float | None:
+    """Return the share of outliers, or None for ``"auto"``."""
+    if isinstance(value, str) and value == "auto":
         return None
-    number = isinstance(contamination, numbers.Real) and not isinstance(contamination, bool)
-    if not number or not 0 < float(contamination) <= 0.5:
-        raise OptionError(f"contamination must be a share above 0 and up to 0.5, or 'auto', not {contamination!r}.")
-    return float(contamination)
+    return check_number("contamination", value, above=0, maximum=0.5, hint="Use 'auto' to leave it to the linear program.")
 
 
-def _known(known: Any, weight: FloatArray, outside: IndexArray) -> IndexArray:
-    """Check the rows that are known to be inliers."""
+def _check_known(known: Any, weight: FloatArray, outside: IndexArray) -> IndexArray:
+    """Check the rows that are known to be inliers; return their indices."""
     chosen = as_indices(known, weight.size, "known")
     if not weight[chosen].any():
-        raise DataError("known holds no row that has a weight: there is nothing to say what an inlier is.")
+        raise DataError("known holds no row that has a weight: at least one inlier must be known.")
     if not np.delete(weight, chosen).any():
-        raise DataError("known holds every row of X: none is left to be told an inlier or an outlier. Add the pile to X.")
+        raise DataError("known holds every row of X: none is left to be judged. Add the other points to X.")
     if (both := np.intersect1d(chosen, outside)).size:
-        raise DataError(f"known holds row {both[0]}, but a constraint says that it is outside: leave it out of one of them.")
+        raise DataError(
+            f"known holds row {both[0]}, but a constraint declares it to be outside: remove it from one of them."
+        )
     return chosen
 
 
-def _guess(points: Matrix, weight: FloatArray, outside: IndexArray) -> IndexArray:
-    """Return the rows that stand for the inliers where none are known; those known to be outside are not asked."""
+def _guess_inliers(points: Matrix, weight: FloatArray, outside: IndexArray) -> IndexArray:
+    """Return the rows to take as known inliers, where none are given. Rows declared to be outside are left out."""
     weight = weight.copy()
-    total = np.count_nonzero(weight)
-    weight[outside[outside < weight.size]] = 0.0  # rows that are not there are an error of the constraint's own
+    n_weighted = np.count_nonzero(weight)
+    weight[outside[outside < weight.size]] = 0.0  # the constraint itself raises an error for rows that do not exist
     if not weight.any():
-        raise DataError("no row of X has a weight and may be an inlier: there is nothing to say what an inlier is.")
-    chosen = _densest(points, weight)
-    if chosen.size == total:
-        raise DataError("all rows of X are equal: none has nearer neighbours than another. Say by known= which are inliers.")
+        raise DataError("no row of X has a weight and may be an inlier: at least one row must be a possible inlier.")
+    chosen = _densest_half(points, weight)
+    if chosen.size == n_weighted:
+        raise DataError(
+            "all rows of X are equal: none has nearer neighbours than another. Say with known= which are inliers."
+        )
     return chosen
 
 
-def _densest(points: Matrix, weight: FloatArray) -> IndexArray:
-    """Return the rows with the nearest neighbours that make up half of the weight; equal rows count as one point."""
+def _densest_half(points: Matrix, weight: FloatArray) -> IndexArray:
+    """Return the rows with the nearest neighbours that make up half of the weight. Equal rows count as one point."""
     counted = np.flatnonzero(weight > 0)
-    first, place = distinct_rows(points[counted])
+    first, group = distinct_rows(points[counted])
     if first.size < 2:
         return counted
-    finder = NearestNeighbors(n_neighbors=min(NEIGHBOURS, first.size - 1)).fit(points[counted][first])
+    finder = NearestNeighbors(n_neighbors=min(N_NEIGHBOURS, first.size - 1)).fit(points[counted][first])
     distance = finder.kneighbors()[0].mean(axis=1)
     order = np.argsort(distance, kind="stable")
-    mass = np.cumsum(np.bincount(place, weight[counted])[order])
+    mass = np.cumsum(np.bincount(group, weight[counted])[order])
     dense = np.zeros(first.size, dtype=bool)
     dense[order[: int(np.searchsorted(mass, mass[-1] / 2)) + 1]] = True
-    return np.asarray(counted[dense[place]])
+    return np.asarray(counted[dense[group]])
 
 
-def _quantile(scores: FloatArray, weight: FloatArray, share: float) -> float:
-    """Return the score below which that share of the points lies, where each row is as many points as it weighs."""
+def _weighted_quantile(scores: FloatArray, weight: FloatArray, share: float) -> float:
+    """Return the score below which a share of the points lies, where each row stands for as many points as it weighs.
+
+    For weights of one this is ``numpy.quantile``.
+    """
     order = np.argsort(scores, kind="stable")
-    place = np.cumsum(weight[order]) - weight[order]  # rows before each, as percentile counts them
-    last = place + np.maximum(weight[order] - 1, 0.0)
-    at = share * (weight.sum() - 1)
-    corners, heights = np.column_stack([place, last]).ravel(), np.repeat(scores[order], 2)
-    return float(np.interp(at, corners, heights))
+    first = np.cumsum(weight[order]) - weight[order]  # position of the first point of each row, counted from 0
+    last = first + np.maximum(weight[order] - 1, 0.0)
+    position = share * (weight.sum() - 1)
+    corners, heights = np.column_stack([first, last]).ravel(), np.repeat(scores[order], 2)
+    return float(np.interp(position, corners, heights))

@@ -1,34 +1,48 @@
-"""Parameters of the estimators, looked at before anything is computed: what is wrong is told by name, with what to do."""
+"""Checks of the estimators' parameters, and what their default values stand for.
+
+All parameters are checked before anything is computed. A message names the parameter and its value.
+"""
 
 from __future__ import annotations
 
-import numbers
 from collections.abc import Callable, Mapping
 from typing import Any
 
 import numpy as np
 
 from momentlp.errors import OptionError, SpecError
-from momentlp.features import FeatureMap
+from momentlp.estimator.defaults import NON_GRAPH_WIDTH, WIDTH
+from momentlp.features import FeatureMap, Spectral
 from momentlp.kinds import short_repr
+from momentlp.runtime.argument_checks import check_bool, check_integer, check_number, check_progress
 from momentlp.spec.constraints import Constraint
+from momentlp.spec.tolerances import StandardError, Tolerance
 
-__all__ = ["check_interval", "check_parameters"]
+__all__ = [
+    "check_interval_arguments",
+    "check_margin",
+    "check_parameters",
+    "check_smoothing",
+    "check_solve_params",
+    "resolve_tolerance",
+]
+
+MIN_RESAMPLES = 10  # bootstrap samples; fewer say nothing about the spread
 
 
 def check_parameters(parameters: Mapping[str, Any]) -> None:
-    """Look at the types of all parameters that an estimator has. What they say is checked where it is used.
+    """Check the types and ranges of the parameters of an estimator.
 
     Parameters
     ----------
     parameters : mapping
-        What ``get_params(deep=False)`` returns. Several feature maps are allowed where there are ``tolerances``, for only
-        :class:`~momentlp.MomentClassifierCV` has those, and chooses.
+        What ``get_params(deep=False)`` returns. A list of feature maps is allowed only beside ``tolerances``: these are
+        the parameters of :class:`~momentlp.MomentClassifierCV`, which chooses one.
 
     Raises
     ------
     OptionError
-        If one is of a type that cannot be used.
+        If a parameter has a type or a value that cannot be used.
     SpecError
         If ``features`` is no feature map.
 
@@ -40,22 +54,66 @@ def check_parameters(parameters: Mapping[str, Any]) -> None:
     momentlp.errors.OptionError: probability must be True or False, not 'yes'.
     """
     if "features" in parameters:
-        (_several_maps if "tolerances" in parameters else _one_map)(parameters["features"])
+        (_check_feature_maps if "tolerances" in parameters else _check_feature_map)(parameters["features"])
     for name, check in CHECKS.items():
         if name in parameters:
             check(name, parameters[name])
 
 
-def check_interval(level: Any, n_resamples: Any, progress: Any) -> None:
-    """Look at the types of what ``class_prior_interval`` takes."""
-    if isinstance(level, bool) or not isinstance(level, numbers.Real):
-        raise OptionError(f"level must be a number between 0 and 1, such as 0.9, not {short_repr(level)}.")
-    if isinstance(n_resamples, bool) or not isinstance(n_resamples, numbers.Integral):
-        raise OptionError(f"n_resamples must be a whole number, such as 200, not {short_repr(n_resamples)}.")
-    _progress("progress", progress)
+def check_interval_arguments(level: Any, n_resamples: Any, progress: Any) -> tuple[float, int]:
+    """Check the arguments of ``class_prior_interval``; return ``level`` and ``n_resamples`` as plain numbers."""
+    hint = "Use 0.9, for instance."
+    level = check_number("level", level, above=0, hint=hint)
+    if level >= 1:
+        raise OptionError(f"level must be a number above 0 and below 1, not {level!r}. {hint}")
+    n_resamples = check_integer("n_resamples", n_resamples, minimum=MIN_RESAMPLES, hint="200 is usual.")
+    check_progress("progress", progress)
+    return level, n_resamples
 
 
-def _one_map(value: Any) -> None:
+def resolve_tolerance(value: Any, features: Any) -> Tolerance:
+    """Return the tolerance that a parameter stands for.
+
+    A number counts standard errors. The default is wider for a graph, because smoothing over the graph removes the points
+    that a wide tolerance lets in.
+    """
+    if isinstance(value, Tolerance):
+        return value
+    if value is None:
+        return StandardError(WIDTH if isinstance(features, Spectral) else NON_GRAPH_WIDTH)
+    hint = "A number counts standard errors; or give a Tolerance, such as mlp.Relative(0.1)."
+    return StandardError(check_number("tolerance", value, minimum=0, hint=hint))
+
+
+def check_smoothing(value: Any) -> float | str | None:
+    """Return ``smoothing`` as a float, ``"auto"`` or None."""
+    if value is None or (isinstance(value, str) and value == "auto"):
+        return value
+    return check_number("smoothing", value, above=0, maximum=1, hint="Use 'auto' for the default, or None for no smoothing.")
+
+
+def check_margin(value: Any) -> float | str:
+    """Return ``margin`` as a float, or ``"auto"``."""
+    if isinstance(value, str) and value == "auto":
+        return value
+    return check_number("margin", value, minimum=0, hint="Use 'auto' for the default.")
+
+
+def check_solve_params(value: Mapping[str, Any] | None) -> dict[str, Any]:
+    """Return ``solve_params`` as a dictionary without what has a parameter of its own.
+
+    The same option in two places could contradict itself, and a saved model keeps the parameter only.
+    """
+    params = dict(value or {})
+    for name in ("tol", "time_limit", "backend"):
+        if name in params:
+            raise OptionError(f"solve_params holds {name!r}: use the parameter {name}={params[name]!r} of the estimator.")
+    if "start" in params:
+        raise OptionError("solve_params holds 'start', but the estimator makes its own starts: leave it out.")
+    return params
+
+
+def _check_feature_map(value: Any) -> None:
     if isinstance(value, (str, FeatureMap)):
         return
     if not isinstance(value, type) and hasattr(value, "fit") and hasattr(value, "transform"):
@@ -65,34 +123,38 @@ def _one_map(value: Any) -> None:
     try:
         FeatureMap.parse(value)
     except SpecError as error:
-        raise SpecError(f"features: {error} The name of a kind will do too, such as 'quadratic'.") from None
+        raise SpecError(f"features: {error} The name of a kind is allowed too, such as 'quadratic'.") from None
 
 
-def _several_maps(value: Any) -> None:
+def _check_feature_maps(value: Any) -> None:
     if isinstance(value, (str, FeatureMap)):
         return
-    if isinstance(value, Mapping) or not hasattr(value, "__iter__") or not hasattr(value, "__len__"):
+    if not _is_list(value):
         if hasattr(value, "transform"):
-            _one_map(value)
+            _check_feature_map(value)
         raise OptionError(
             "features must be a feature map or the name of a kind, or a list of them to choose from, such as "
             f"['linear', mlp.Quadratic()], not {short_repr(value)}."
         )
-    for each in value:
-        _one_map(each)
+    for feature_map in value:
+        _check_feature_map(feature_map)
 
 
-def _constraints(name: str, value: Any) -> None:
+def _check_constraints(name: str, value: Any) -> None:
     if isinstance(value, Constraint):
         raise OptionError(f"{name} is one {type(value).__name__}: put it in a list: {name}=[mlp.{short_repr(value)}].")
-    one = isinstance(value, (str, Mapping))
-    if one or not hasattr(value, "__iter__") or not hasattr(value, "__len__"):
+    if isinstance(value, str) or not _is_list(value):
         raise OptionError(
-            f"{name} must be a list of constraints, such as [mlp.Share(0.1, 0.3)], or empty for none, not {short_repr(value)}."
+            f"{name} must be a list of constraints, such as [mlp.Share(0.1, 0.3)], or empty for none, "
+            f"not {short_repr(value)}."
         )
 
 
-def _solve_params(name: str, value: Any) -> None:
+def _is_list(value: Any) -> bool:
+    return not isinstance(value, Mapping) and hasattr(value, "__iter__") and hasattr(value, "__len__")
+
+
+def _check_is_mapping(name: str, value: Any) -> None:
     if value is not None and not isinstance(value, Mapping):
         raise OptionError(
             f"{name} must be a dictionary of what momentlp.solve takes, such as {{'threads': 1}}, or None, "
@@ -100,19 +162,7 @@ def _solve_params(name: str, value: Any) -> None:
         )
 
 
-def _yes_or_no(name: str, value: Any) -> None:
-    if not isinstance(value, (bool, np.bool_)):
-        raise OptionError(f"{name} must be True or False, not {short_repr(value)}.")
-
-
-def _progress(name: str, value: Any) -> None:
-    if not isinstance(value, (bool, np.bool_)) and not callable(value):
-        raise OptionError(
-            f"{name} must be True, False or a function of how many are done and how many there are, not {short_repr(value)}."
-        )
-
-
-def _tolerances(name: str, value: Any) -> None:
+def _check_tolerances(name: str, value: Any) -> None:
     try:
         if isinstance(value, str):
             raise TypeError  # numpy would read the number in it
@@ -121,19 +171,23 @@ def _tolerances(name: str, value: Any) -> None:
         raise OptionError(f"{name} must be numbers, such as (1.6, 0.8, 0.4), not {short_repr(value)}.") from None
 
 
-def _criterion(name: str, value: Any) -> None:
+def _check_criterion(name: str, value: Any) -> None:
     if not isinstance(value, str) and not callable(value):
         raise OptionError(
             f"{name} must be 'lee-liu', 'difference' or a function of recall and share, not {short_repr(value)}."
         )
 
 
-CHECKS: Mapping[str, Callable[[str, Any], None]] = {
-    "constraints": _constraints,
-    "solve_params": _solve_params,
-    "probability": _yes_or_no,
-    "one_standard_error": _yes_or_no,
-    "progress": _progress,
-    "tolerances": _tolerances,
-    "criterion": _criterion,
+CHECKS: Mapping[str, Callable[[str, Any], object]] = {
+    "constraints": _check_constraints,
+    "solve_params": _check_is_mapping,
+    "probability": check_bool,
+    "one_standard_error": check_bool,
+    "progress": check_progress,
+    "tolerances": _check_tolerances,
+    "criterion": _check_criterion,
+    "tolerance": lambda _, value: resolve_tolerance(value, None),
+    "smoothing": lambda _, value: check_smoothing(value),
+    "margin": lambda _, value: check_margin(value),
+    "bagging": lambda name, value: check_integer(name, value, minimum=0),
 }

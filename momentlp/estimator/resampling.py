@@ -1,19 +1,104 @@
-"""The same search with many samples of the labelled points, some of which may have no answer."""
+"""Bootstrap samples and folds of the labelled points, and the same search repeated with each of them."""
 
 from __future__ import annotations
 
 import warnings
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass
 from typing import TypeVar
+
+import numpy as np
 
 from momentlp.errors import SolverError
 from momentlp.estimator.search import Search, SearchResult
-from momentlp.points.arrays import FloatArray
+from momentlp.points.arrays import FloatArray, IndexArray
+from momentlp.solution.separator import Separator
 from momentlp.solution.solution import Solution
 
-__all__ = ["refit_samples"]
+__all__ = [
+    "Bagged",
+    "bootstrap_counts",
+    "held_out_counts",
+    "held_out_scores",
+    "refit_bootstrap_samples",
+    "refit_samples",
+    "split_folds",
+]
 
 Result = TypeVar("Result")
+
+
+def bootstrap_counts(n_labelled: int, random: np.random.Generator) -> FloatArray:
+    """Draw a bootstrap sample of the labelled points; return how often each point is in it.
+
+    The sample holds at least two different points if there are two.
+    """
+    while True:
+        counts = np.bincount(random.integers(n_labelled, size=n_labelled), minlength=n_labelled).astype(np.float64)
+        if np.count_nonzero(counts) >= min(2, n_labelled):
+            return counts
+
+
+def split_folds(n_labelled: int, n_folds: int, random: np.random.Generator | None = None) -> list[IndexArray]:
+    """Split the labelled points into folds of nearly equal size, shuffled if a generator is given."""
+    order = np.arange(n_labelled) if random is None else random.permutation(n_labelled)
+    return [np.sort(order[fold::n_folds]) for fold in range(n_folds)]
+
+
+def held_out_counts(n_labelled: int, fold: IndexArray) -> FloatArray:
+    """Return how often each labelled point is in the sample while a fold is held out: 0 in the fold, 1 elsewhere."""
+    counts = np.ones(n_labelled)
+    counts[fold] = 0.0
+    return counts
+
+
+def held_out_scores(scores: Sequence[FloatArray | None], folds: Sequence[IndexArray]) -> FloatArray:
+    """Return the score of each labelled point while its fold was held out. Folds without an answer are left out.
+
+    Parameters
+    ----------
+    scores : sequence of array or None
+        For each fold, the scores of all labelled points while that fold was held out.
+    folds : sequence of array of int
+        For each fold, the positions of its points among the labelled points.
+    """
+    return np.concatenate([score[fold] for score, fold in zip(scores, folds, strict=True) if score is not None])
+
+
+@dataclass(frozen=True, eq=False)
+class Bagged:
+    """Averages over bootstrap samples of the labelled points.
+
+    Attributes
+    ----------
+    membership, scores : array, shape (N,)
+        Means over the samples.
+    separators : tuple of Separator
+        The hyperplane of each sample.
+    """
+
+    membership: FloatArray
+    scores: FloatArray
+    separators: tuple[Separator, ...]
+
+
+def refit_bootstrap_samples(search: Search, start: Solution, n_samples: int, random: np.random.Generator) -> Bagged:
+    """Search with bootstrap samples of the labelled points, and average what was found.
+
+    Samples without an answer are left out. See :func:`refit_samples` for errors and warnings.
+    """
+
+    def keep(found: SearchResult) -> SearchResult:
+        return found
+
+    samples = (bootstrap_counts(search.known.size, random) for _ in range(n_samples))
+    results = refit_samples(search, samples, start, keep, what="bootstrap samples")
+    answers = [result for result in results if result is not None]
+    return Bagged(
+        np.mean([answer.membership for answer in answers], axis=0),
+        np.mean([answer.solution.scores for answer in answers], axis=0),
+        tuple(answer.solution.separator for answer in answers),
+    )
 
 
 def refit_samples(
@@ -23,12 +108,13 @@ def refit_samples(
     read: Callable[[SearchResult], Result],
     *,
     what: str,
-    tell: Callable[[int], object] | None = None,
+    report: Callable[[int], object] | None = None,
+    stacklevel: int = 5,
 ) -> list[Result | None]:
-    """Search with each sample and read something off what was found; None where there is no answer.
+    """Search with each sample of the labelled points, and keep what ``read`` returns; None where there is no answer.
 
-    A constraint that the labelled points meet as a whole may be one that some samples of them do not meet. The others still
-    say how much the answer depends on the sample.
+    All labelled points together may meet a constraint that some samples do not meet. The other samples still show how much
+    the answer depends on the sample.
 
     Parameters
     ----------
@@ -38,11 +124,13 @@ def refit_samples(
     start : Solution
         Where each search starts.
     read : callable
-        What to keep of an answer.
+        Takes a SearchResult and returns what to keep of it.
     what : str
         What the samples are called in messages.
-    tell : callable, optional
-        Is told how many are done.
+    report : callable, optional
+        Is called with the number of samples done.
+    stacklevel : int
+        Of the warning, counted from here to the user's call.
 
     Raises
     ------
@@ -52,28 +140,28 @@ def refit_samples(
     Warns
     -----
     RuntimeWarning
-        If some have none.
+        If some samples have no answer.
     """
     results: list[Result | None] = []
-    why: SolverError | None = None
+    last_error: SolverError | None = None
     for counts in samples:
         try:
             results.append(read(search.run(counts, start)))
         except SolverError as error:
             results.append(None)
-            why = error
-        if tell is not None:
-            tell(len(results))
-    failed = sum(result is None for result in results)
-    if 2 * failed > len(results):
+            last_error = error
+        if report is not None:
+            report(len(results))
+    n_failed = sum(result is None for result in results)
+    if 2 * n_failed > len(results):
         raise SolverError(
-            f"only {len(results) - failed} of {len(results)} {what} of the labelled points have an answer, fewer than half: "
-            f"loosen the constraints, or the tolerance. The last said: {why}"
-        ) from why
-    if failed:
+            f"only {len(results) - n_failed} of {len(results)} {what} of the labelled points have an answer, fewer than "
+            f"half: loosen the constraints, or the tolerance. The last error was: {last_error}"
+        ) from last_error
+    if n_failed:
         warnings.warn(
-            f"{failed} of {len(results)} {what} of the labelled points have no answer and are left out.",
+            f"{n_failed} of {len(results)} {what} of the labelled points have no answer and are left out.",
             RuntimeWarning,
-            stacklevel=4,
+            stacklevel=stacklevel,
         )
     return results

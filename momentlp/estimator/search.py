@@ -1,4 +1,4 @@
-"""From labelled points to memberships: the one search that fitting, bagging, folds and bootstrap samples repeat."""
+"""One search: from a labelled sample to memberships. Fits, bagging, folds and bootstrap samples all repeat it."""
 
 from __future__ import annotations
 
@@ -12,7 +12,8 @@ import numpy as np
 from momentlp.backend.auto import resolve_backend
 from momentlp.backend.interface import Backend, Capability
 from momentlp.errors import OptionError, SolverError
-from momentlp.estimator.nearest import nearest_to_mean
+from momentlp.estimator.defaults import MARGIN, SMOOTHING
+from momentlp.estimator.nearest_to_mean import nearest_to_mean
 from momentlp.features import FittedMap, Spectral
 from momentlp.points.arrays import FloatArray, IndexArray, Matrix
 from momentlp.problem.problem import Problem
@@ -23,23 +24,22 @@ from momentlp.spec.constraints import Known
 from momentlp.spec.prepared import Prepared
 from momentlp.status import Status
 
-__all__ = ["SMOOTHING", "Search", "SearchResult"]
+__all__ = ["Search", "SearchResult"]
 
-SMOOTHING = 0.05  # where "auto" smooths: a walk of about twenty steps over the graph
-MARGIN = 0.3  # the score that a point must have to be averaged as a member, where "auto" smooths
+MAX_CONFLICTS_SHOWN = 6  # constraints that a message names
 
 
 @dataclass(frozen=True, eq=False)
 class SearchResult:
-    """What one search found.
+    """The result of one search.
 
     Attributes
     ----------
     solution : Solution
     membership : array, shape (N,)
-        The share of each point that is in the class: h over the caps, averaged over neighbourhoods if so asked.
+        The membership of each point divided by its cap, between 0 and 1, smoothed over neighbourhoods if asked for.
     smoother : FittedMap or None
-        The map whose neighbourhoods they were averaged over.
+        The map whose neighbourhoods were used for smoothing.
     """
 
     solution: Solution
@@ -49,22 +49,23 @@ class SearchResult:
 
 @dataclass(frozen=True, eq=False)
 class Search:
-    """Points that are ready, and how to search among them.
+    """Prepared points, and how to search among them.
 
     Attributes
     ----------
     prepared : Prepared
+        The spec with its feature maps fitted.
     known : array of int
-        The labelled points.
+        Row indices of the labelled points.
     smoothing : float, "auto" or None
-        Chance that the walk which averages memberships stops at a step; None leaves them as they are.
+        Probability that the smoothing walk stops at a step; None for no smoothing.
     backend : str or Backend
     options : mapping
-        What else ``solve`` takes.
+        Other arguments of ``solve``; ``"tol"`` is required.
     factor : float
-        What the tolerances of the spec are multiplied by.
+        The tolerances of the spec are multiplied by this.
     margin : float or "auto"
-        Points whose score is not above this count as outside when memberships are averaged.
+        When memberships are smoothed, points whose score is not above this count as outside.
     """
 
     prepared: Prepared
@@ -75,44 +76,55 @@ class Search:
     factor: float = 1.0
     margin: float | str = "auto"
 
-    def scaled(self, factor: float) -> Search:
-        """Return the search with all tolerances multiplied."""
+    def with_tolerance_factor(self, factor: float) -> Search:
+        """Return the search with all tolerances multiplied by a factor."""
         return replace(self, factor=factor)
 
     @property
     def points(self) -> Matrix:
-        """The points, as they were checked."""
+        """The points after validation, shape (N, d)."""
         return self.prepared.data.points
 
     @property
+    def n_moments(self) -> int:
+        """The number of moments of the feature maps, constraints not counted."""
+        return sum(len(part.fitted.names) for part in self.prepared.parts)
+
+    @property
     def unlabelled(self) -> FloatArray:
-        """The weight of every point of which nothing is known, zero for the labelled ones."""
+        """The weight of every unlabelled point, and 0 for the labelled points, shape (N,)."""
         weight = np.array(self.prepared.caps, dtype=np.float64)
         weight[self.known] = 0.0
         return weight
 
     @property
     def outside(self) -> IndexArray:
-        """The points that are known not to be members."""
-        return self._told("negatives")
+        """Row indices of the points that a ``Known`` constraint declares to be outside the class."""
+        return self._declared_indices("negatives")
 
     @property
     def used_margin(self) -> float:
-        """The margin, as a number: 0 where nothing is averaged."""
-        averaged = any(isinstance(part.fitted.declared, Spectral) for part in self.prepared.parts)
+        """The margin as a number: 0 where nothing is smoothed."""
+        has_graph = any(isinstance(part.fitted.declared, Spectral) for part in self.prepared.parts)
         if self.margin == "auto":
-            return MARGIN if averaged and self.smoothing is not None else 0.0
+            return MARGIN if has_graph and self.smoothing is not None else 0.0
         return float(self.margin)
 
-    def _told(self, which: str) -> IndexArray:
-        indices = [getattr(each, which) for each in self.prepared.constraints if isinstance(each, Known)]
+    def _declared_indices(self, attribute: str) -> IndexArray:
+        """Return the row indices in one attribute, positives or negatives, of all ``Known`` constraints."""
+        indices = [getattr(known, attribute) for known in self.prepared.constraints if isinstance(known, Known)]
         return np.unique(np.concatenate([np.zeros(0), *indices])).astype(np.intp)
 
     def problem(self, counts: FloatArray | None = None) -> Problem:
-        """Return the problem for a labelled sample; ``counts`` say how often each labelled point is in it.
+        """Return the problem for a labelled sample.
 
-        The labelled points are among those to choose from, each as often as it counts, so the labelled set itself has the
-        mean asked for: there always is an answer, however small the tolerance (constraints aside).
+        The labelled points are among the points to choose from, each as often as it is in the sample. So the labelled set
+        itself has the target mean: without constraints there is always an answer, however small the tolerance.
+
+        Parameters
+        ----------
+        counts : array, optional
+            How often each labelled point is in the sample. Default: once.
         """
         if counts is None:
             problem = self.prepared.compile(labelled=self.known)
@@ -127,30 +139,38 @@ class Search:
         return problem.with_tolerance(self.factor, relative=True)
 
     def run(self, counts: FloatArray | None = None, start: Solution | None = None) -> SearchResult:
-        """Search, from the answer to a problem nearby if there is one."""
-        return self.read(self._determined(self._solve(self.problem(counts), start)))
+        """Solve the problem for a labelled sample, from the solution of a similar problem if one is given."""
+        return self.read(self._nearest_to_mean(self._solve(self.problem(counts), start)))
 
-    def along(self, tolerances: FloatArray, counts: FloatArray | None = None) -> list[Solution]:
-        """Solve at many multiples of the tolerance, each from the answer to the one before."""
-        found = path(self.problem(counts), tolerances, self.backend, relative=True, **self.options)
-        return [self._determined(solution) for solution in found]
+    def solve_path(self, tolerances: FloatArray, counts: FloatArray | None = None) -> list[Solution]:
+        """Solve at many multiples of the tolerance, each from the solution of the one before."""
+        solutions = path(self.problem(counts), tolerances, self.backend, relative=True, **self.options)
+        return [self._nearest_to_mean(solution) for solution in solutions]
 
     def read(self, solution: Solution) -> SearchResult:
-        """Read the memberships off a solution, or say why there are none. Labelled points are members."""
-        _check(solution)
-        caps, there = solution.problem.caps, self.prepared.caps > 0
-        share = np.where(there, solution.membership / np.where(caps > 0, caps, 1.0), solution.scores > 0)
+        """Read the memberships from a solution. Labelled points are members.
+
+        Raises
+        ------
+        SolverError
+            If the solution holds no set.
+        OptionError
+            If smoothing or a margin is asked for, and no feature map has neighbourhoods.
+        """
+        _check_solution(solution)
+        caps, has_weight = solution.problem.caps, self.prepared.caps > 0
+        share = np.where(has_weight, solution.membership / np.where(caps > 0, caps, 1.0), solution.scores > 0)
         share = np.clip(share, 0.0, 1.0)
         share[solution.problem.labelled] = 1.0
         smoother = None
-        own = solution.problem.blocks[: len(self.prepared.parts)]  # those of constraints come after them
-        for block in own if self.smoothing is not None else ():
+        feature_blocks = solution.problem.blocks[: len(self.prepared.parts)]  # the blocks of constraints come after them
+        for block in feature_blocks if self.smoothing is not None else ():
             if block.fitted is not None and smoother is None:
-                smooth = self._smoothed(self._clear(solution, share), block.fitted)
-                if smooth is not None:
-                    share, smoother = smooth, block.fitted
-        share[there & (caps == 0)] = 0.0  # which a constraint leaves out
-        share[self.outside] = 0.0  # where a point has no weight, its cap does not tell
+                smoothed = self._smooth(self._apply_margin(solution, share), block.fitted)
+                if smoothed is not None:
+                    share, smoother = smoothed, block.fitted
+        share[has_weight & (caps == 0)] = 0.0  # a constraint excludes these points
+        share[self.outside] = 0.0  # the cap of a point without weight does not show that it is excluded
         for name, value in (("smoothing", self.smoothing), ("margin", self.margin)):
             if smoother is None and value not in (None, "auto", 0.0):
                 raise OptionError(
@@ -164,25 +184,28 @@ class Search:
         warm = start if Capability.START in solver.capabilities else None
         return solve(problem, solver, start=warm, **self.options)
 
-    def _determined(self, solution: Solution) -> Solution:
-        """Take the set nearest to the mean where a constraint alone limits the size."""
+    def _nearest_to_mean(self, solution: Solution) -> Solution:
+        """Take the set nearest to the mean where only a constraint limits the size."""
         return nearest_to_mean(solution, self._solve, float(self.options["tol"]))
 
-    def _clear(self, solution: Solution, share: FloatArray) -> FloatArray:
-        """Leave out what is near the hyperplane: what a wide tolerance lets in besides the class lies there.
+    def _apply_margin(self, solution: Solution, share: FloatArray) -> FloatArray:
+        """Set the share of points near the hyperplane to 0: other points that a wide tolerance lets in lie there.
 
-        Where no score is above the margin, or they are not those of an optimum, scores tell nothing and all stay.
+        Nothing changes if no score is above the margin, or the solution is not optimal: the scores say nothing then.
         """
         margin = self.used_margin
-        clear = solution.scores > margin
-        if not margin or not clear.any() or solution.status is not Status.OPTIMAL:
+        above = solution.scores > margin
+        if not margin or not above.any() or solution.status is not Status.OPTIMAL:
             return share
-        clear[solution.problem.labelled] = True
-        clear[self._told("positives")] = True
-        return np.where(clear, share, 0.0)
+        above[solution.problem.labelled] = True
+        above[self._declared_indices("positives")] = True
+        return np.where(above, share, 0.0)
 
-    def _smoothed(self, share: FloatArray, fitted: FittedMap) -> FloatArray | None:
-        """Average over neighbourhoods; points that the map was not fitted on get the average of their neighbours."""
+    def _smooth(self, share: FloatArray, fitted: FittedMap) -> FloatArray | None:
+        """Average over neighbourhoods. Points on which the map was not fitted get the average of their neighbours.
+
+        Return None if the map has no neighbourhoods.
+        """
         restart = SMOOTHING if self.smoothing == "auto" else float(self.smoothing or 1.0)
         present = self.prepared.present
         smooth = fitted.declared.smooth(share if present is None else share[present], fitted, restart)
@@ -195,16 +218,17 @@ class Search:
         return everywhere
 
 
-def _check(solution: Solution) -> None:
+def _check_solution(solution: Solution) -> None:
+    """Raise SolverError if a solution holds no set; warn if a limit was reached."""
     if solution.status is Status.INFEASIBLE:
         raise SolverError(
             "no set of points meets the constraints: loosen them, or the tolerance. In conflict: "
-            f"{', '.join(solution.conflict()[:6])}."
+            f"{', '.join(solution.conflict()[:MAX_CONFLICTS_SHOWN])}."
         )
     if solution.status is Status.EMPTY:
         raise SolverError(
             "no set of points meets the constraints and is near the mean of the labelled points: loosen the constraints, or "
-            f"the tolerance. In conflict: {', '.join(solution.conflict()[:6])}."
+            f"the tolerance. In conflict: {', '.join(solution.conflict()[:MAX_CONFLICTS_SHOWN])}."
         )
     if solution.status is Status.FAILED:
         raise SolverError(f"the backend {solution.backend!r} proved no answer: {solution.message}")
@@ -212,8 +236,8 @@ def _check(solution: Solution) -> None:
         from sklearn.exceptions import ConvergenceWarning
 
         warnings.warn(
-            f"a limit was reached before the largest set was proved: it may be up to {solution.bound:.6g}, found was "
-            f"{solution.objective:.6g}. Raise time_limit or iteration_limit.",
+            f"a limit was reached before the largest set was proved: the set found has the size {solution.objective:.6g}, "
+            f"and the largest has at most {solution.bound:.6g}. Raise time_limit or iteration_limit.",
             ConvergenceWarning,
             stacklevel=4,
         )

@@ -1,61 +1,108 @@
-"""The love plot: how far every moment was from its target, and how near it came."""
+"""The love plot: how far each moment is from its target, before and after the selection."""
 
 from __future__ import annotations
 
-import numbers
 from typing import Any
 
 import numpy as np
 
-from momentlp.errors import OptionError
-from momentlp.plots.axes import GREY, PALE, RED, bare, legend_above, new_axes
-from momentlp.plots.subject import classifier_of
+from momentlp.plots.axes import GREY, PALE_GREY, RED, add_legend, hide_frame, new_axes, shorten
+from momentlp.plots.subject import get_classifier
+from momentlp.runtime.argument_checks import check_integer
 from momentlp.solution.balance import Balance
 from momentlp.solution.solution import Solution
 
 __all__ = ["love_plot"]
 
+MAX_NAME_LENGTH, MIN_NAME_LENGTH = 40, 6  # characters of a moment's name
+NAME_SIZE = 8  # of the font, in points
+CHARACTER_WIDTH = 6.0  # of a rather wide character at that size, in points
+NAME_PAD = 6  # points between a name and the axes
+TIMES = " \N{MULTIPLICATION SIGN} "  # between the factors of a product
+
 
 def love_plot(balance: Any, axes: Any = None, *, most: int = 30) -> Any:
-    """Draw the standardised difference of every moment, before and after selection.
+    """Draw the standardised difference of each moment from its target, before and after the selection.
+
+    Long names of moments are shortened: to 40 characters, or to what fits between the axes and their left neighbour if the
+    figure has no layout that makes room for labels, such as ``layout="constrained"``.
 
     Parameters
     ----------
     balance : Balance, Solution or fitted estimator
     axes : matplotlib Axes, optional
+        Default: a new pyplot figure.
     most : int
-        Show the moments that were furthest off before, so many at the most; the axis says how many there are.
+        Maximum number of moments: those with the largest difference before. A label says how many there are.
+
+    Returns
+    -------
+    matplotlib Axes
 
     Raises
     ------
+    DataError
+        If ``balance`` is none of the three.
+    NotFittedError
+        If it is an estimator that was not fitted.
     OptionError
-        If ``most`` is not a whole number of at least 1.
+        If ``most`` is not an integer of at least 1.
+    ExtraMissingError
+        If matplotlib is not installed.
+
+    Examples
+    --------
+    >>> import momentlp as mlp
+    >>> from momentlp.plots import love_plot, new_axes
+    >>> from momentlp.synthetic import make_gaussian
+    >>> case = make_gaussian(0)
+    >>> solution = mlp.solve(mlp.Spec(features=mlp.Quadratic()).compile(case.X, labelled=case.labelled))
+    >>> axes = love_plot(solution, new_axes(use_pyplot=False))
+    >>> len(axes.get_yticklabels())  # two means and three products
+    5
     """
     if not isinstance(balance, Balance):
-        balance = (balance if isinstance(balance, Solution) else classifier_of(balance).solution_).balance()
+        balance = (balance if isinstance(balance, Solution) else get_classifier(balance).solution_).balance()
     titles = balance.titles or [row.name for row in balance]
-    drawn = sorted(range(len(balance)), key=lambda place: abs(balance[place].before))[-_at_least_one(most) :]
-    rows = [balance[place] for place in drawn]
+    most = check_integer("most", most, minimum=1)
+    drawn = sorted(range(len(balance)), key=lambda index: abs(balance[index].before))[-most:]
+    rows = [balance[index] for index in drawn]
     axes = new_axes(axes, (6.4, 1.2 + 0.24 * len(rows)))
-    places = np.arange(len(rows))
-    axes.hlines(places, [row.before for row in rows], [row.standardised for row in rows], color=PALE, zorder=1)
+    heights = np.arange(len(rows))
+    before, after = [row.before for row in rows], [row.standardised for row in rows]
+    axes.hlines(heights, before, after, color=PALE_GREY, zorder=1)
     axes.axvline(0, color="black", linewidth=0.8, zorder=1)
-    axes.scatter([row.before for row in rows], places, color=GREY, label="all points", zorder=2)
+    axes.scatter(before, heights, color=GREY, label="all points", zorder=2)
     for active, marker, label in ((False, "o", "the set found"), (True, "D", "the set found, at its bound")):
-        chosen = [(row.standardised, place) for row, place in zip(rows, places, strict=True) if row.active is active]
-        if chosen:
-            axes.scatter(*zip(*chosen, strict=True), color=RED, marker=marker, s=28, label=label, zorder=3)
-    axes.set_yticks(places, [titles[place] for place in drawn], fontsize=8)
+        marked = [(row.standardised, height) for row, height in zip(rows, heights, strict=True) if row.active is active]
+        if marked:
+            axes.scatter(*zip(*marked, strict=True), color=RED, marker=marker, s=28, label=label, zorder=3)
+    max_length = _max_name_length(axes)
+    axes.set_yticks(heights, [_shorten_name(titles[index], max_length) for index in drawn], fontsize=NAME_SIZE)
     if len(rows) < len(balance):
         axes.set_ylabel(f"{len(rows)} of {len(balance)} moments")
     axes.set_xlabel("standard deviations from the target")
-    bare(axes, "left")
+    hide_frame(axes, "left")
     axes.tick_params(axis="y", length=0)
-    legend_above(axes)
+    add_legend(axes)
     return axes
 
 
-def _at_least_one(most: Any) -> int:
-    if isinstance(most, bool) or not isinstance(most, numbers.Integral) or most < 1:
-        raise OptionError(f"most must be a whole number of at least 1, not {most!r}.")
-    return int(most)
+def _max_name_length(axes: Any) -> int:
+    """Return how many characters of a name fit on the left of the axes."""
+    if axes.figure.get_layout_engine() is not None:
+        return MAX_NAME_LENGTH
+    own = axes.get_position()
+    others = [other.get_position() for other in axes.figure.axes if other is not axes]
+    edges = [other.x1 for other in others if other.x1 <= own.x0 and other.y0 < own.y1 and own.y0 < other.y1]
+    room = (own.x0 - max(edges, default=0.0)) * axes.figure.bbox.width / axes.figure.dpi * 72  # in points
+    return int(np.clip((room - NAME_PAD) // CHARACTER_WIDTH, MIN_NAME_LENGTH, MAX_NAME_LENGTH))
+
+
+def _shorten_name(name: str, max_length: int) -> str:
+    """Shorten the name of a moment. Each factor of a product is shortened by itself, so that both can be recognised."""
+    factors = name.split(TIMES)
+    if len(name) <= max_length or len(factors) == 1:
+        return shorten(name, max_length)
+    length = max(2, (max_length - len(TIMES) * (len(factors) - 1)) // len(factors))
+    return TIMES.join(shorten(factor, length) for factor in factors)

@@ -1,4 +1,4 @@
-"""How the set found grows with the tolerance."""
+"""The path plot: how the set found grows with the tolerance."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from momentlp.errors import DataError
-from momentlp.plots.axes import BLUE, RED, bare, legend_above, new_axes, tolerance_axis
+from momentlp.plots.axes import BLUE, RED, add_legend, hide_frame, new_axes, set_tolerance_axis
 from momentlp.points.arrays import FloatArray
 from momentlp.solution.solution import Solution
 from momentlp.solving.tolerance_path import Path
@@ -16,10 +16,10 @@ from momentlp.status import Status
 __all__ = ["path_plot"]
 
 PALE_BLUE = "#a9c4da"
-STRIPS = 400  # into which the points of a heat map are gathered
-MARKS = {
+MAX_STRIPS = 400  # rows of the heat map: more would not be seen
+STATUS_MARKS = {
     Status.EMPTY: ("v", "empty: no set has this mean"),
-    Status.LIMIT: ("^", "limit: from what was held to the bound"),
+    Status.LIMIT: ("^", "limit: from the size found to the bound"),
     Status.INFEASIBLE: ("X", "infeasible"),
     Status.FAILED: ("x", "failed"),
 }
@@ -28,23 +28,40 @@ MARKS = {
 def path_plot(path: Path, axes: Any = None, *, share: bool = False, memberships: bool = False) -> Any:
     """Draw the size of the set found along the tolerance.
 
-    Where the status is not OPTIMAL the line is broken and a mark says what it is; at a LIMIT a bar reaches up to the bound.
+    Where the status is not OPTIMAL the line is broken, and a mark shows the status. At LIMIT a bar reaches up to the bound.
 
     Parameters
     ----------
     path : Path
-        What :func:`momentlp.path` returned.
+        The result of :func:`momentlp.path`.
     axes : matplotlib Axes, optional
+        Default: a new pyplot figure.
     share : bool
-        Draw the share of all points instead of their number, by weight if they have weights.
+        True to draw the share of all points, by weight, instead of their number.
     memberships : bool
-        Draw the memberships behind the line, the points in the order in which they come in as the tolerance grows, the
-        first at the bottom; those that never do are left out. A gap below the line is a point that came in and left again.
+        True to draw the memberships behind the line. The points are in the order in which they enter the set as the
+        tolerance grows, the first at the bottom. Points that never enter are left out. A gap below the line is a point that
+        entered and left again.
+
+    Returns
+    -------
+    matplotlib Axes
 
     Raises
     ------
     DataError
-        If ``path`` is something else.
+        If ``path`` is no Path.
+    ExtraMissingError
+        If matplotlib is not installed.
+
+    Examples
+    --------
+    >>> import momentlp as mlp
+    >>> from momentlp.plots import new_axes, path_plot
+    >>> problem = mlp.Spec(tolerance=mlp.Absolute(1.0)).compile([[0.0], [1.0], [2.0], [9.0]], mean=[1.0])
+    >>> axes = path_plot(mlp.path(problem, [4.0, 2.0, 1.0]), new_axes(use_pyplot=False))
+    >>> axes.get_xlabel()
+    'tolerance'
     """
     if not isinstance(path, Path):
         raise DataError(f"path must be a Path, not {type(path).__name__}: momentlp.path(problem, tolerances) returns one.")
@@ -58,23 +75,23 @@ def path_plot(path: Path, axes: Any = None, *, share: bool = False, memberships:
     if memberships:
         _draw_memberships(axes, path, mass, unit)
     axes.plot(path.tolerances[order], sizes[order], "o-", color=BLUE, markersize=3.5, linewidth=1.4, label="size of the set")
-    for status, (marker, label) in MARKS.items():
-        chosen = [(t, solution) for t, solution in zip(path.tolerances, path, strict=True) if solution.status is status]
-        if chosen:
-            _mark(axes, chosen, unit, marker=marker, label=label)
-    tolerance_axis(axes, path.tolerances)
+    for status, (marker, label) in STATUS_MARKS.items():
+        marked = [(t, solution) for t, solution in zip(path.tolerances, path, strict=True) if solution.status is status]
+        if marked:
+            _mark_solutions(axes, marked, unit, marker=marker, label=label)
+    set_tolerance_axis(axes, path.tolerances)
     axes.set_ylim(bottom=0)
     axes.set_xlabel("multiple of the tolerance" if path.relative else "tolerance")
     axes.set_ylabel("share of the points found" if share else "points found")
-    bare(axes)
+    hide_frame(axes)
     if memberships or not proved.all():
-        legend_above(axes)
+        add_legend(axes)
     return axes
 
 
-def _mark(axes: Any, chosen: list[tuple[float, Solution]], unit: float, **style: Any) -> None:
-    """Mark answers that are not optimal at the size they hold, or at zero where what they hold is no set at all."""
-    for number, (tolerance, solution) in enumerate(chosen):
+def _mark_solutions(axes: Any, marked: list[tuple[float, Solution]], unit: float, **style: Any) -> None:
+    """Mark solutions that are not optimal: at their size if they hold a set, else at zero."""
+    for number, (tolerance, solution) in enumerate(marked):
         size = solution.objective / unit if solution.status in (Status.EMPTY, Status.LIMIT) else 0.0
         if solution.status is Status.LIMIT:
             axes.vlines(tolerance, size, solution.bound / unit, color=RED, linewidth=1, zorder=3)
@@ -83,35 +100,37 @@ def _mark(axes: Any, chosen: list[tuple[float, Solution]], unit: float, **style:
 
 
 def _draw_memberships(axes: Any, path: Path, mass: FloatArray, unit: float) -> None:
-    """Draw a column of strips for every tolerance: the mean membership, by weight, of the points in each strip."""
+    """Draw a heat map: a column per tolerance, a row per strip of points, coloured by their mean membership by weight."""
     from matplotlib.colors import LinearSegmentedColormap
 
     entry = path.entry()
-    order = np.lexsort((-path.memberships.sum(axis=0), entry))[: np.isfinite(entry).sum()]  # of those that ever come in
+    order = np.lexsort((-path.memberships.sum(axis=0), entry))[: np.isfinite(entry).sum()]  # points that ever enter
     if not order.size:
         return
-    tolerances, places = np.unique(path.tolerances, return_index=True)
+    tolerances, first = np.unique(path.tolerances, return_index=True)
     height = np.concatenate([[0.0], np.cumsum(mass[order])])
-    levels = np.linspace(0, height[-1], min(STRIPS, order.size) + 1)
+    levels = np.linspace(0, height[-1], min(MAX_STRIPS, order.size) + 1)
     strips = np.full((levels.size - 1, tolerances.size), np.nan)
-    for column, solution in enumerate(path[int(place)] for place in places):
+    for column, solution in enumerate(path[int(index)] for index in first):
         if solution.status is Status.OPTIMAL:
             found = np.cumsum((solution.problem.weights * solution.membership)[order])
             strips[:, column] = np.diff(np.interp(levels, height, np.concatenate([[0.0], found]))) / np.diff(levels)
     colours = LinearSegmentedColormap.from_list("membership", ["white", PALE_BLUE])
-    axes.pcolormesh(_edges(tolerances), levels / unit, strips, cmap=colours, vmin=0, vmax=1, rasterized=True, zorder=0)
-    axes.fill_between([], [], color=PALE_BLUE, label="the points in it, first come at the bottom")
+    axes.pcolormesh(
+        _column_edges(tolerances), levels / unit, strips, cmap=colours, vmin=0, vmax=1, rasterized=True, zorder=0
+    )
+    axes.fill_between([], [], color=PALE_BLUE, label="the points in it, the first to enter at the bottom")
 
 
-def _edges(values: FloatArray) -> FloatArray:
-    """Return the borders between values in rising order, half-way on the axis on which they are drawn."""
+def _column_edges(values: FloatArray) -> FloatArray:
+    """Return the edges of the columns of the heat map: half-way between values in rising order, on the axis as drawn."""
     if values.size == 1:
         return np.array([0.9, 1.1]) * values if values[0] > 0 else np.array([-0.1, 0.1])
     if values[0] > 0 and values[-1] > 10 * values[0]:
-        return np.asarray(np.exp(_edges_between(np.log(values))))
-    return _edges_between(values)
+        return np.asarray(np.exp(_midpoint_edges(np.log(values))))
+    return _midpoint_edges(values)
 
 
-def _edges_between(values: FloatArray) -> FloatArray:
+def _midpoint_edges(values: FloatArray) -> FloatArray:
     between = (values[1:] + values[:-1]) / 2
     return np.concatenate([[2 * values[0] - between[0]], between, [2 * values[-1] - between[-1]]])

@@ -1,4 +1,4 @@
-"""The scores of all points, and where the class begins."""
+"""The score plot: the distribution of the scores, and the cut-off."""
 
 from __future__ import annotations
 
@@ -7,79 +7,98 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from momentlp.plots.axes import bare, is_own, legend_above, new_axes
-from momentlp.plots.subject import Subject, classifier_of, is_detector
+from momentlp.plots.axes import add_legend, has_own_figure, hide_frame, new_axes
+from momentlp.plots.subject import Subject, get_classifier, is_detector
 from momentlp.points.arrays import FloatArray
 
 __all__ = ["score_plot"]
 
-BINS = 60
-REACH = 8  # times as far down as up from the cut-off, and scores are gathered from half of that
+N_BINS = 60
+MAX_REACH = 8  # if the lowest score is so many times as far from the cut-off as the highest, the axis is cut at half of that
 
 
 def score_plot(model: Any, X: Any, axes: Any = None) -> Any:
-    """Draw how the scores of labelled and of unlabelled points are spread, with the cut-off between in and out.
+    """Draw a histogram of the scores of labelled and unlabelled points, with the cut-off of the class.
 
-    A clear-cut class leaves few points near the cut-off, and its labelled points stand where the points found stand. Counts
-    are on a logarithmic axis, for the class may be a small part of all points. Scores far below the cut-off are gathered in
-    the first bar, and the axis says so.
+    A clearly separated class has few points near the cut-off, and its labelled points have the same scores as the points
+    found. The axis of counts is logarithmic, because the class may be a small part of all points. Scores far below the
+    cut-off are counted in the first bar; the label of the axis says so.
 
     Parameters
     ----------
     model : MomentClassifier, MomentClassifierCV or MomentOutlierDetector
-        A fitted one.
+        A fitted estimator.
     X : array, frame or sparse matrix, shape (N, d)
-        The points that it was fitted on.
+        The points on which it was fitted.
     axes : matplotlib Axes, optional
+        Default: a new pyplot figure.
+
+    Returns
+    -------
+    matplotlib Axes
 
     Raises
     ------
     DataError
-        If X is another set of points, or ``model`` is no estimator of this package.
+        If X has another shape or other columns, or ``model`` is no estimator of this package.
     NotFittedError
         If the model was not fitted.
+    ExtraMissingError
+        If matplotlib is not installed.
+
+    Examples
+    --------
+    >>> import numpy as np, momentlp as mlp
+    >>> from momentlp.plots import new_axes, score_plot
+    >>> from momentlp.synthetic import make_gaussian
+    >>> case = make_gaussian(0)
+    >>> y = np.isin(np.arange(len(case.X)), case.labelled).astype(int)
+    >>> model = mlp.MomentClassifier("quadratic").fit(case.X, y)
+    >>> axes = score_plot(model, case.X, new_axes(use_pyplot=False))
+    >>> [text.get_text() for text in axes.get_legend().get_texts()]
+    ['unlabelled, out', 'unlabelled, found', 'labelled']
     """
-    classifier = classifier_of(model)
-    subject = Subject.of(model, X)
+    classifier = get_classifier(model)
+    subject = Subject.from_source(model, X)
     cut = subject.offset
-    offsets, edges, gathered = _binned(subject.score(subject.points) - cut, subject.inside)
+    offsets, edges, is_cut = _bin_scores(subject.score(subject.points) - cut, subject.inside)
     axes = new_axes(axes, (6.4, 4.2))
     for group in subject.groups:
         if group.mask.any():
-            width = 0.5 if group.known else 1.0
-            name = group.name if group.known or is_detector(model) else f"unlabelled, {group.name}"
+            width = 0.5 if group.is_labelled else 1.0
+            name = group.name if group.is_labelled or is_detector(model) else f"unlabelled, {group.name}"
             axes.hist(cut + offsets[group.mask], cut + edges, color=group.colour, rwidth=width, label=name)
     axes.axvline(cut, color="black", linewidth=1.2)
     axes.set_yscale("log")
     axes.set_ylim(bottom=0.7)
     label = f"score; {'inliers' if is_detector(model) else 'members'} are above {cut:.3g}"
-    if gathered and is_own(axes):
-        label += f", and all below {cut + edges[1]:.2g} are in the first bar"
-    elif gathered:  # a longer one would reach into the axes beside these
+    if is_cut and has_own_figure(axes):
+        label += f", all below {cut + edges[1]:.2g} are in the first bar"
+    elif is_cut:  # a longer label would reach into neighbouring axes
         label = f"score (first bar: below {cut + edges[1]:.2g})"
     axes.set_xlabel(label)
     axes.set_ylabel("points")
     title = f"class prior: {classifier.class_prior_:.1%} of the unlabelled points"
     if is_detector(model):
         title = f"outliers: {1 - subject.inside.mean():.1%} of the points"
-    axes.set_title(title, fontsize=10, pad=24 if is_own(axes) else None)
-    bare(axes)
-    legend_above(axes)
-    if not is_own(axes):
-        axes.get_legend().set_loc("upper center")  # between the two heaps: "best" looks at lines and points, not at bars
+    axes.set_title(title, fontsize=10, pad=24 if has_own_figure(axes) else None)
+    hide_frame(axes)
+    add_legend(axes)
+    if not has_own_figure(axes):
+        axes.get_legend().set_loc("upper center")  # between members and others: "best" avoids lines and points, but not bars
     return axes
 
 
-def _binned(offsets: FloatArray, inside: NDArray[np.bool_]) -> tuple[FloatArray, FloatArray, bool]:
-    """Return the scores, counted from the cut-off, as they are drawn, the edges of the bars, and whether any were gathered.
+def _bin_scores(offsets: FloatArray, inside: NDArray[np.bool_]) -> tuple[FloatArray, FloatArray, bool]:
+    """Return the offsets from the cut-off as drawn, the edges of the bars, and whether the first bar holds the rest.
 
-    Where rounding decides on which side a point lies it is drawn on the side where it was put.
+    A point on the cut-off, up to rounding, is drawn on the side to which it was assigned.
     """
     offsets = np.where(np.abs(offsets) < 1e-9, np.where(inside, 1e-9, -1e-9), offsets)
     below, above = max(-float(offsets.min()), 0.0), max(float(offsets.max()), 0.0)
-    far = 1e-6 * below < above < below / REACH
-    if far:
-        below = REACH / 2 * above
-    width = (below + above) / BINS
+    is_cut = 1e-6 * below < above < below / MAX_REACH
+    if is_cut:
+        below = MAX_REACH / 2 * above
+    width = (below + above) / N_BINS
     edges = width * np.arange(-np.ceil(below / width), np.ceil(above / width) + 1)
-    return np.maximum(offsets, edges[0]), edges, far
+    return np.maximum(offsets, edges[0]), edges, is_cut

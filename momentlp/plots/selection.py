@@ -1,4 +1,4 @@
-"""How features and tolerance were chosen."""
+"""The selection plot: how the cross-validation chose features and tolerance."""
 
 from __future__ import annotations
 
@@ -9,97 +9,119 @@ import numpy as np
 
 from momentlp.errors import DataError
 from momentlp.features import FeatureMap
-from momentlp.plots.axes import BLUE, GREY, RED, bare, legend_above, new_axes, tolerance_axis
-from momentlp.plots.subject import classifier_of
+from momentlp.plots.axes import BLUE, GREY, RED, add_legend, hide_frame, new_axes, set_tolerance_axis, shorten
+from momentlp.plots.subject import get_classifier
 from momentlp.points.arrays import FloatArray, IndexArray
 from momentlp.spec.tolerances import StandardError
 
 __all__ = ["selection_plot"]
 
 COLOURS = (BLUE, "#edae49", "#00a08a", "#6a4c93", "#7a4419", GREY)
-APART = 0.01  # between lines that would stand on one another, as a share of the axis
-CRITERIA = {"lee-liu": "recall² / share found", "difference": "recall - share found"}
+LINE_SHIFT = 0.01  # between lines that would cover each other, as a share of the axis
+MAX_VALUE_LENGTH = 40  # characters of a parameter's value in the legend
+CRITERION_LABELS = {"lee-liu": "recall² / share found", "difference": "recall - share found"}
 
 
 def selection_plot(model: Any, axes: Any = None) -> Any:
-    """Draw the criterion along the tolerance, a line for every feature map, with the best and the choice marked.
+    """Draw the criterion along the tolerance, one line per feature map, with the best and the chosen candidate marked.
 
-    The bars are one standard error over the folds. Hollow points found less than half of what was held out, which rules them
-    out; they have no bars and no line. What had no answer in some fold is not drawn. Lines are drawn a little apart so that
-    no bar hides another.
+    The bars are one standard error over the folds. Hollow marks are candidates that found less than half of the points held
+    out. They cannot be chosen, and have no bar and no line. Candidates without an answer in some fold are not drawn. Lines
+    are shifted a little so that no bar hides another.
 
     Parameters
     ----------
     model : MomentClassifierCV
-        A fitted one.
+        A fitted estimator.
     axes : matplotlib Axes, optional
+        Default: a new pyplot figure.
+
+    Returns
+    -------
+    matplotlib Axes
 
     Raises
     ------
     DataError
-        If the model is of another kind.
+        If ``model`` is something else.
     NotFittedError
-        If it was not fitted.
+        If the model was not fitted.
+    ExtraMissingError
+        If matplotlib is not installed.
+
+    Examples
+    --------
+    >>> import numpy as np, momentlp as mlp
+    >>> from momentlp.plots import new_axes, selection_plot
+    >>> from momentlp.synthetic import make_gaussian
+    >>> case = make_gaussian(0)
+    >>> y = np.isin(np.arange(len(case.X)), case.labelled).astype(int)
+    >>> model = mlp.MomentClassifierCV("quadratic", cv=3, random_state=0).fit(case.X, y)
+    >>> axes = selection_plot(model, new_axes(use_pyplot=False))
+    >>> axes.get_xlabel()
+    'tolerance, in standard errors'
     """
     from momentlp.estimator import MomentClassifierCV
-    from momentlp.estimator.cross_validation import LEAST_RECALL, may_be_chosen
+    from momentlp.estimator.criteria import MIN_RECALL, is_eligible
 
     if not isinstance(model, MomentClassifierCV):
         given = f"the class {model.__name__}" if isinstance(model, type) else type(model).__name__
-        raise DataError(f"model must be a fitted MomentClassifierCV, not {given}: only that one chooses.")
-    classifier_of(model)
-    tried = model.cv_results_
-    mean, error, tolerance = tried["mean_test_score"], tried["standard_error"], tried["param_tolerance"]
-    allowed = may_be_chosen(tried["mean_recall"], mean)
-    groups = _groups(tried["param_features"], tolerance)
-    names = _names([tried["param_features"][group[0]] for group in groups])
+        raise DataError(
+            f"model must be a fitted MomentClassifierCV, not {given}: only that one chooses features and a tolerance."
+        )
+    get_classifier(model)  # raises if it was not fitted
+    results = model.cv_results_
+    mean, error, tolerance = results["mean_test_score"], results["standard_error"], results["param_tolerance"]
+    eligible = is_eligible(results["mean_recall"], mean)
+    groups = _group_by_features(results["param_features"], tolerance)
+    names = _name_maps([results["param_features"][group[0]] for group in groups])
     axes = new_axes(axes, (6.4, 4.4))
     positive = tolerance[tolerance > 0]
     span = max(2.0, positive.max() / positive.min()) if positive.size else 2.0
-    places, legend = np.empty(mean.size), []
+    x, legend = np.empty(mean.size), []
     for number, (group, name) in enumerate(zip(groups, names, strict=True)):
-        places[group] = tolerance[group] * span ** (APART * (number - (len(groups) - 1) / 2))
+        x[group] = tolerance[group] * span ** (LINE_SHIFT * (number - (len(groups) - 1) / 2))
         style = {"color": COLOURS[number % len(COLOURS)], "markersize": 4}
-        kept, hollow = group[allowed[group]], group[~allowed[group]]
-        axes.plot(places[group], np.where(allowed, mean, np.nan)[group], linewidth=1.2, **style)
-        axes.plot(places[hollow], mean[hollow], "o", markerfacecolor="white", **style)
+        filled, hollow = group[eligible[group]], group[~eligible[group]]
+        axes.plot(x[group], np.where(eligible, mean, np.nan)[group], linewidth=1.2, **style)
+        axes.plot(x[hollow], mean[hollow], "o", markerfacecolor="white", **style)
         bars = {"fmt": "o", "capsize": 2, "elinewidth": 1, "label": name}
-        legend.append(axes.errorbar(places[kept], mean[kept], error[kept], **bars, **style))
-    best, chosen = int(np.argmax(np.where(allowed, mean, -np.inf))), model.best_index_
+        legend.append(axes.errorbar(x[filled], mean[filled], error[filled], **bars, **style))
+    best, chosen = int(np.argmax(np.where(eligible, mean, -np.inf))), model.best_index_
     ring = {"facecolors": "none", "linewidths": 1.6, "zorder": 5, "s": 80}
-    legend.append(axes.scatter(places[best], mean[best], edgecolors="black", label="best", **ring))
-    legend.append(axes.scatter(places[chosen], mean[chosen], edgecolors=RED, marker="D", label="chosen", **ring))
+    legend.append(axes.scatter(x[best], mean[best], edgecolors="black", label="best", **ring))
+    legend.append(axes.scatter(x[chosen], mean[chosen], edgecolors=RED, marker="D", label="chosen", **ring))
     dashes = {"color": "black", "linewidth": 0.8, "linestyle": (0, (4, 3))}
     legend.append(axes.axhline(model.one_standard_error_, label="best less one standard error", **dashes))
-    if (~allowed & np.isfinite(mean)).any():
+    if (~eligible & np.isfinite(mean)).any():
         hollow_ring = {"color": "black", "markerfacecolor": "white", "markersize": 4}
-        legend += axes.plot([], [], "o", label=f"ruled out: recall below {LEAST_RECALL:g}", **hollow_ring)
-    tolerance_axis(axes, tolerance, log=True)
-    in_errors = any(model.tolerance == one for one in (None, 1.0, StandardError(1.0)))
-    axes.set_xlabel("tolerance, in standard errors" if in_errors else "multiple of the tolerance")
-    named = model.criterion if isinstance(model.criterion, str) else getattr(model.criterion, "__name__", "criterion")
-    axes.set_ylabel(CRITERIA.get(named, named))
-    bare(axes)
-    legend_above(axes, handles=legend)
+        legend += axes.plot([], [], "o", label=f"not eligible: recall below {MIN_RECALL:g}", **hollow_ring)
+    set_tolerance_axis(axes, tolerance, log=True)
+    is_standard_error = any(model.tolerance == value for value in (None, 1.0, StandardError(1.0)))
+    axes.set_xlabel("tolerance, in standard errors" if is_standard_error else "multiple of the tolerance")
+    criterion = model.criterion if isinstance(model.criterion, str) else getattr(model.criterion, "__name__", "criterion")
+    axes.set_ylabel(CRITERION_LABELS.get(criterion, criterion))
+    hide_frame(axes)
+    add_legend(axes, handles=legend)
     return axes
 
 
-def _groups(features: Sequence[Any], tolerance: FloatArray) -> list[IndexArray]:
-    """Return the entries of every feature map: within one, tolerances fall."""
-    begins = [
-        tolerance[place] > tolerance[place - 1]
-        or (tolerance[place] == tolerance[place - 1] and not _same(features[place], features[place - 1]))
-        for place in range(1, tolerance.size)
+def _group_by_features(features: Sequence[Any], tolerance: FloatArray) -> list[IndexArray]:
+    """Return the positions of the candidates of each feature map. Within one map the tolerances fall."""
+    is_first = [
+        tolerance[index] > tolerance[index - 1]
+        or (tolerance[index] == tolerance[index - 1] and not _is_same(features[index], features[index - 1]))
+        for index in range(1, tolerance.size)
     ]
-    return np.split(np.arange(tolerance.size), np.flatnonzero(begins) + 1)
+    return np.split(np.arange(tolerance.size), np.flatnonzero(is_first) + 1)
 
 
-def _same(one: Any, other: Any) -> bool:
+def _is_same(one: Any, other: Any) -> bool:
     return one is other or bool(one == other)
 
 
-def _names(maps: Sequence[Any]) -> list[str]:
-    """Name feature maps by their kind, and by what sets them apart from others of that kind."""
+def _name_maps(maps: Sequence[Any]) -> list[str]:
+    """Name feature maps by their kind, and by the fields in which maps of the same kind differ."""
     names = []
     for one in maps:
         if not isinstance(one, FeatureMap):
@@ -107,14 +129,14 @@ def _names(maps: Sequence[Any]) -> list[str]:
             continue
         others = [other for other in maps if isinstance(other, FeatureMap) and other.kind == one.kind]
         fields = [
-            f"{field.replace('_', ' ')} {_short(getattr(one, field))}"
+            f"{field.replace('_', ' ')} {_format_value(getattr(one, field))}"
             for field in type(one).model_fields
-            if any(not _same(getattr(one, field, None), getattr(other, field, None)) for other in others)
+            if any(not _is_same(getattr(one, field, None), getattr(other, field, None)) for other in others)
         ]
         names.append(", ".join([one.kind, *fields]))
     return names
 
 
-def _short(value: Any) -> str:
+def _format_value(value: Any) -> str:
     text = f"{value:g}" if isinstance(value, float) else str(value)
-    return text if len(text) <= 40 else text[:37] + "..."
+    return shorten(text, MAX_VALUE_LENGTH)

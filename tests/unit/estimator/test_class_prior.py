@@ -1,4 +1,4 @@
-"""How large the class is and how sure that is: bootstrap samples of the labelled points, and probabilities."""
+"""The class prior: bagging, bootstrap intervals, and samples without an answer."""
 
 from __future__ import annotations
 
@@ -9,8 +9,7 @@ import pytest
 from helpers.clouds import clouds
 
 import momentlp as mlp
-from momentlp.estimator.calibration import Calibration, counts_without, held_out_scores, split_folds
-from momentlp.estimator.prior import bootstrap_counts
+from momentlp.estimator.resampling import bootstrap_counts
 
 X, truth, y = clouds()
 new = np.random.default_rng(1).uniform(-3.0, 8.0, size=(60, 2))
@@ -21,7 +20,7 @@ new = np.random.default_rng(1).uniform(-3.0, 8.0, size=(60, 2))
 
 @pytest.mark.parametrize("features", ["spectral", "linear"])
 def test_bagging_is_the_mean_over_bootstrap_samples(features: str) -> None:
-    """Each is a search where a labelled point that was drawn twice counts as two points, and one that was not as unknown."""
+    """A labelled point that was drawn twice counts as two points, and one that was not drawn as unlabelled."""
     model = mlp.MomentClassifier(features, smoothing=None, bagging=4, random_state=3).fit(X, y)
     random = np.random.default_rng(np.random.RandomState(3).randint(2**31))
     known, memberships = np.flatnonzero(y), []
@@ -34,14 +33,14 @@ def test_bagging_is_the_mean_over_bootstrap_samples(features: str) -> None:
     assert np.allclose(model.membership_, np.mean(memberships, axis=0), atol=1e-6)
 
 
-def test_bagging_says_of_points_seen_what_it_found() -> None:
+def test_with_bagging_predict_agrees_with_transduction() -> None:
     near = np.where(truth[:, None], X, X - 3.5)
     model = mlp.MomentClassifier(bagging=5, random_state=0).fit(near, y)
     clear = (y == 0) & (np.abs(model.decision_function(near)) > 1e-6)
     assert np.array_equal(model.predict(near)[clear], model.transduction_[clear])
 
 
-def test_bagging_comes_from_the_random_state() -> None:
+def test_bagging_depends_on_the_random_state_only() -> None:
     one, same, other = (
         mlp.MomentClassifier("linear", bagging=3, random_state=seed).fit(X, y).membership_ for seed in (0, 0, 1)
     )
@@ -49,7 +48,7 @@ def test_bagging_comes_from_the_random_state() -> None:
     assert not np.array_equal(one, other)
 
 
-def test_bagging_leaves_the_proof_alone() -> None:
+def test_bagging_does_not_change_the_solution() -> None:
     bagged = mlp.MomentClassifier("linear", bagging=3, random_state=0).fit(X, y)
     plain = mlp.MomentClassifier("linear").fit(X, y)
     assert np.array_equal(bagged.solution_.membership, plain.solution_.membership)
@@ -68,7 +67,7 @@ def test_a_bootstrap_sample_has_as_many_points_and_two_that_differ(n_known: int)
 # The interval
 
 
-def test_the_interval_is_told_by_resampling() -> None:
+def test_the_interval_holds_the_estimate_and_every_resampled_share() -> None:
     reported: list[tuple[int, int | None]] = []
     model = mlp.MomentClassifier("linear", random_state=0).fit(X, y)
     found = model.class_prior_interval(0.8, 20, progress=lambda done, total: reported.append((done, total)))
@@ -92,8 +91,8 @@ def test_a_higher_level_is_a_wider_interval() -> None:
     assert wide.high - wide.low > narrow.high - narrow.low
 
 
-def test_intervals_hold_the_truth() -> None:
-    """More often than not, which is much less than they promise, and enough to see that they are about the right thing."""
+def test_intervals_cover_the_true_share() -> None:
+    """The test asks for four of six, less than the level promises: enough to show that the right share is estimated."""
     held = 0
     for seed in range(6):
         points, members, labels = clouds(seed=seed)
@@ -105,14 +104,14 @@ def test_intervals_hold_the_truth() -> None:
 @pytest.mark.parametrize(
     ("given", "words"),
     [
-        ({"level": 0.0}, "level must be between 0 and 1, such as 0.9, not 0.0"),
-        ({"level": 1.0}, "level must be between 0 and 1"),
-        ({"level": 90}, "level must be between 0 and 1"),
-        ({"n_resamples": 3}, "n_resamples must be at least 10, not 3"),
-        ({"n_resamples": -1}, "n_resamples must be at least 10"),
+        ({"level": 0.0}, "level must be a number above 0, not 0.0. Use 0.9"),
+        ({"level": 1.0}, "level must be a number above 0 and below 1, not 1.0"),
+        ({"level": 90}, "level must be a number above 0 and below 1, not 90"),
+        ({"n_resamples": 3}, "n_resamples must be an integer of at least 10, not 3"),
+        ({"n_resamples": -1}, "n_resamples must be an integer of at least 10"),
     ],
 )
-def test_intervals_that_make_no_sense(given: dict[str, Any], words: str) -> None:
+def test_interval_arguments_out_of_range_raise(given: dict[str, Any], words: str) -> None:
     with pytest.raises(mlp.OptionError, match=words):
         mlp.MomentClassifier("linear").fit(X, y).class_prior_interval(**given)
 
@@ -122,13 +121,13 @@ def test_intervals_that_make_no_sense(given: dict[str, Any], words: str) -> None
 
 def test_samples_without_an_answer_are_left_out() -> None:
     largest = mlp.MomentClassifier("linear").fit(X, y).solution_.objective / 150
-    close = mlp.Share(largest - 0.01, 1.0)  # which the labelled points as a whole just allow
+    close = mlp.Share(largest - 0.01, 1.0)  # all labelled points together just allow it
     model = mlp.MomentClassifier("linear", constraints=[close], bagging=20, probability=True, random_state=0)
     with pytest.warns(RuntimeWarning) as reported:
         model.fit(X, y)
-    words = [str(each.message) for each in reported]
-    assert any("of 20 bootstrap samples of the labelled points have no answer and are left out" in each for each in words)
-    assert any("of 5 folds of the labelled points have no answer and are left out" in each for each in words)
+    words = [str(item.message) for item in reported]
+    assert any("of 20 bootstrap samples of the labelled points have no answer and are left out" in item for item in words)
+    assert any("of 5 folds of the labelled points have no answer and are left out" in item for item in words)
     assert len(words) == 2
     assert 10 <= len(model.rule_.voters) < 20
     assert np.allclose(model.predict_proba(new).sum(axis=1), 1.0)
@@ -139,71 +138,12 @@ def test_samples_without_an_answer_are_left_out() -> None:
 
 
 @pytest.mark.parametrize("more", [{"bagging": 20}, {"probability": True}])
-def test_too_many_samples_without_an_answer(more: dict[str, Any]) -> None:
+def test_too_many_samples_without_an_answer_raise(more: dict[str, Any]) -> None:
     @mlp.constraint("test-all-labelled")
     def all_labelled(problem: mlp.Problem, data: mlp.Data) -> mlp.Problem:
-        least = 0.0 if problem.labelled is not None and problem.labelled.size == 20 else 1.0
-        return problem.with_rows(np.zeros((data.n_points, 1)), least, np.inf, ["all labelled"])
+        minimum = 0.0 if problem.labelled is not None and problem.labelled.size == 20 else 1.0
+        return problem.with_rows(np.zeros((data.n_points, 1)), minimum, np.inf, ["all labelled"])
 
     model = mlp.MomentClassifier("linear", constraints=[all_labelled()], random_state=0)
     with pytest.raises(mlp.SolverError, match=r"only 0 of \d+ .* have an answer, fewer than half: loosen the constraints"):
         model.fit(X, y).set_params(**more).fit(X, y)
-
-
-# Probabilities
-
-
-def density(x: np.ndarray, mean: float) -> np.ndarray:
-    return np.exp(-((x - mean) ** 2) / 2) / np.sqrt(2 * np.pi)
-
-
-@pytest.mark.parametrize("prior", [0.1, 0.3, 0.6])
-def test_calibration_approximates_the_posterior(prior: float) -> None:
-    """Two normal densities: what is known is a sample of one, and one of the mixture."""
-    random = np.random.default_rng(0)
-    members = random.normal(1.0, size=4000)
-    unlabelled = np.where(random.random(20_000) < prior, random.normal(1.0, size=20_000), random.normal(-1.0, size=20_000))
-    learned = Calibration.of(members, unlabelled, np.ones(20_000), prior)
-    grid = np.linspace(-2.5, 2.5, 101)
-    inside, outside = prior * density(grid, 1.0), (1 - prior) * density(grid, -1.0)
-    assert np.abs(learned(grid) - inside / (inside + outside)).mean() < 0.05
-    assert (np.diff(learned(grid)) >= 0).all()
-    assert learned(unlabelled).mean() == pytest.approx(prior, abs=0.03)
-
-
-def test_calibration_counts_by_weight() -> None:
-    random = np.random.default_rng(0)
-    members, unlabelled = random.normal(1.0, size=40), random.normal(size=200)
-    weight = random.integers(1, 4, size=200)
-    weighed = Calibration.of(members, unlabelled, weight.astype(float), 0.3)
-    repeated = Calibration.of(members, np.repeat(unlabelled, weight), np.ones(weight.sum()), 0.3)
-    grid = np.linspace(-3, 3, 50)
-    assert np.allclose(weighed(grid), repeated(grid))
-
-
-def test_every_labelled_point_is_scored_while_it_is_held_out() -> None:
-    folds = split_folds(11, 3, np.random.default_rng(0))
-    assert sorted(np.concatenate(folds).tolist()) == list(range(11))
-    assert max(map(len, folds)) - min(map(len, folds)) <= 1
-    counts = [counts_without(11, fold) for fold in folds]
-    assert held_out_scores(counts, folds).tolist() == [0.0] * 11  # the score is how often it counts
-    assert held_out_scores([np.arange(11.0), None, np.arange(11.0)], folds).tolist() == [*folds[0], *folds[2]]
-
-
-@pytest.mark.parametrize("features", ["spectral", "linear"])
-def test_probabilities_are_about_right(features: str) -> None:
-    """The mean squared error of a guess that knows the prior and nothing else is 0.21."""
-    errors = []
-    for seed in range(4):
-        points, members, labels = clouds(seed=seed)
-        probability = mlp.MomentClassifier(features, probability=True).fit(points, labels).predict_proba(points)[:, 1]
-        assert ((probability >= 0) & (probability <= 1)).all()
-        errors.append(np.mean((probability - members)[labels == 0] ** 2))
-    assert np.mean(errors) < 0.08
-
-
-def test_probabilities_need_labels_to_hold_out() -> None:
-    few = np.zeros(150, dtype=int)
-    few[np.flatnonzero(y)[:2]] = 1
-    with pytest.raises(mlp.DataError, match="probability=True needs at least 3 labelled points to hold some out"):
-        mlp.MomentClassifier(probability=True).fit(X, few)

@@ -1,4 +1,4 @@
-"""MomentClassifierCV: features and tolerance chosen by labelled points that are held out, and by nothing else."""
+"""MomentClassifierCV: features and tolerance are chosen by labelled points that are held out."""
 
 from __future__ import annotations
 
@@ -20,70 +20,23 @@ QUICK: dict[str, Any] = {"features": ["quadratic", "linear"], "tolerances": [1.5
 
 
 @parametrize_with_checks([mlp.MomentClassifierCV(tolerances=(1.0, 0.5), cv=3)])
-def test_the_checks_of_scikit_learn(estimator: Any, check: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_it_passes_the_checks_of_scikit_learn(estimator: Any, check: Any, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("SCIPY_ARRAY_API", "1")  # or one of them is skipped
     check(estimator)
 
 
 @pytest.mark.slow
 @parametrize_with_checks([mlp.MomentClassifierCV()])
-def test_the_checks_of_scikit_learn_on_the_default(estimator: Any, check: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_default_passes_the_checks_of_scikit_learn(estimator: Any, check: Any, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("SCIPY_ARRAY_API", "1")
     check(estimator)
-
-
-# The criterion
-
-
-@pytest.mark.parametrize(("member", "other"), [(1, 0), (1, -1), (True, False), ("yes", "no")])
-def test_the_score_is_recall_squared_over_the_share_found(member: Any, other: Any) -> None:
-    random = np.random.default_rng(0)
-    labelled, found = random.random(200) < 0.2, random.random(200) < 0.4
-    recall, share = found[labelled].mean(), found.mean()
-    names = np.array([other, member])
-    score = mlp.lee_liu_score(names[labelled * 1], names[found * 1], pos_label=member)
-    assert score == pytest.approx(recall**2 / share)
-    if not isinstance(member, str):
-        assert mlp.lee_liu_score(names[labelled * 1], names[found * 1]) == score
-    least = mlp.lee_liu_score(names[1 - labelled], names[1 - found], pos_label=other)
-    assert least == pytest.approx(recall**2 / share)
-
-
-def test_the_score_of_nothing_and_of_no_labels() -> None:
-    assert mlp.lee_liu_score([1, 0, 0], [0, 0, 0]) == 0.0
-    assert mlp.lee_liu_score([1, 1], [1, 1]) == 1.0
-
-
-@pytest.mark.parametrize(
-    ("y_true", "y_pred", "words"),
-    [
-        ([0, 0, 0, 0], [0, 1, 0, 0], "y_true holds no 1: recall needs labelled members.*stratified splitter"),
-        ([0, 0], [0, 0], "y_true holds no 1"),
-        ([-1, -1], [-1, -1], "y_true holds no 1"),
-        ([False, False], [False, True], "y_true holds no True"),
-        ([0, 1, 1], [0, 2, 1], "y_true and y_pred hold 3 different values, 0, 1, 2: there must be two"),
-        (["a", "b"], ["a", "a"], "say by pos_label which value stands for members"),
-        ([], [], "y_true is empty"),
-        ([0, 1, 1], [0, 1], "inconsistent numbers of samples"),
-    ],
-)
-def test_labels_that_cannot_be_scored(y_true: list[Any], y_pred: list[Any], words: str) -> None:
-    with pytest.raises(ValueError, match=words):
-        mlp.lee_liu_score(y_true, y_pred)
-
-
-def test_it_is_precision_times_recall_over_the_prior() -> None:
-    """Where all members are labelled, so that precision can be measured."""
-    found = np.random.default_rng(0).random(150) < np.where(truth, 0.8, 0.1)
-    precision, recall = truth[found].mean(), found[truth].mean()
-    assert mlp.lee_liu_score(truth, found) == pytest.approx(precision * recall / truth.mean())
 
 
 # The table
 
 
 def recall_and_share(features: Any, tolerance: float, held: np.ndarray) -> tuple[float, float]:
-    """What one fold tells, with a fit of its own that has never heard of the labels held out."""
+    """Return recall and share of one fold, from a separate fit without the labels held out."""
     reported = y.copy()
     reported[held] = 0
     model = mlp.MomentClassifier(features, tolerance, margin=0.0 if features == "linear" else 0.3).fit(X, reported)
@@ -92,7 +45,7 @@ def recall_and_share(features: Any, tolerance: float, held: np.ndarray) -> tuple
 
 
 @pytest.mark.parametrize("features", ["linear", mlp.Spectral(6, 5, walk=0.02, scale="range")])
-def test_the_path_is_what_separate_fits_give(features: Any) -> None:
+def test_the_path_gives_the_same_scores_as_separate_fits(features: Any) -> None:
     folds = [test for _, test in StratifiedKFold(4).split(X, y)]
     tolerances = [1.5, 0.8, 0.3]
     model = mlp.MomentClassifierCV(features, tolerances=tolerances, cv=StratifiedKFold(4)).fit(X, y)
@@ -105,7 +58,7 @@ def test_the_path_is_what_separate_fits_give(features: Any) -> None:
     assert np.allclose(np.column_stack([table[f"split{fold}_test_score"] for fold in range(4)]), recall**2 / share)
     assert np.allclose(table["mean_test_score"], recall.mean(axis=1) ** 2 / share.mean(axis=1))
     rest = [[fold for fold in range(4) if fold != out] for out in range(4)]
-    left = np.array([recall[:, each].mean(axis=1) ** 2 / share[:, each].mean(axis=1) for each in rest])
+    left = np.array([recall[:, item].mean(axis=1) ** 2 / share[:, item].mean(axis=1) for item in rest])
     assert np.allclose(table["standard_error"], np.sqrt(3) * left.std(axis=0))
     assert sorted(table["rank_test_score"]) == [1, 2, 3]
     assert table["mean_test_score"][np.argmin(table["rank_test_score"])] == table["mean_test_score"].max()
@@ -117,7 +70,7 @@ def test_the_margin_that_was_used_is_among_the_parameters() -> None:
     assert np.array_equal(mlp.MomentClassifier(**model.best_params_).fit(X, y).membership_, model.membership_)
 
 
-def test_what_was_chosen_is_what_is_fitted() -> None:
+def test_the_chosen_candidate_is_fitted() -> None:
     model = mlp.MomentClassifierCV(**QUICK, random_state=0).fit(X, y)
     table, best = model.cv_results_, model.best_index_
     chosen = {"features": table["param_features"][best], "tolerance": table["param_tolerance"][best], "margin": 0.0}
@@ -129,13 +82,13 @@ def test_what_was_chosen_is_what_is_fitted() -> None:
     assert model.solution_.certificate.holds()
 
 
-def test_folds_come_from_the_random_state() -> None:
+def test_folds_depend_on_the_random_state_only() -> None:
     one, same, other = (mlp.MomentClassifierCV(**QUICK, random_state=seed).fit(X, y).cv_results_ for seed in (0, 0, 1))
     assert np.array_equal(one["split0_test_score"], same["split0_test_score"])
     assert not np.array_equal(one["split0_test_score"], other["split0_test_score"])
 
 
-def test_a_row_of_no_weight_is_not_there() -> None:
+def test_rows_of_weight_zero_do_not_count() -> None:
     weight = np.ones(150)
     weight[np.concatenate([known[:3], np.flatnonzero(y == 0)[:30]])] = 0.0
     there = weight > 0
@@ -155,7 +108,7 @@ def test_a_constraint_keeps_its_own_tolerance() -> None:
 
 
 def table_of(values: list[list[float]]) -> Any:
-    """A criterion that does not care what was found: one row for each feature map, one column for each tolerance."""
+    """Return a criterion with fixed scores: one row per feature map, one column per tolerance."""
     return lambda recall, share: np.zeros(recall.shape) + np.reshape(values, (2, 3) + (1,) * (recall.ndim - 2))
 
 
@@ -168,14 +121,14 @@ def table_of(values: list[list[float]]) -> Any:
         ([[0, 0, 2], [1, 1, 1]], ("quadratic", 0.3)),
     ],
 )
-def test_the_simplest_of_the_best(scores: list[list[float]], chosen: tuple[str, float]) -> None:
+def test_the_simplest_of_equal_candidates_is_chosen(scores: list[list[float]], chosen: tuple[str, float]) -> None:
     model = mlp.MomentClassifierCV(**QUICK, criterion=table_of(scores)).fit(X, y)
     assert (model.best_params_["features"], model.best_params_["tolerance"]) == chosen
     assert model.cv_results_["n_moments"].tolist() == [5, 5, 5, 2, 2, 2]
 
 
-def test_within_one_standard_error_the_simplest_is_taken() -> None:
-    """The rule, worked out again from the table; there is a sample among these where it does not take the best."""
+def test_the_simplest_candidate_within_one_standard_error_is_chosen() -> None:
+    """The rule is computed again from the table. In at least one sample it does not take the best."""
     differs = 0
     for seed in range(4):
         model = mlp.MomentClassifierCV(**QUICK, random_state=seed).fit(*clouds(seed=seed)[::2])
@@ -183,9 +136,8 @@ def test_within_one_standard_error_the_simplest_is_taken() -> None:
         best = int(np.argmax(np.where(table["mean_recall"] >= 0.5, table["mean_test_score"], -np.inf)))
         enough = table["mean_test_score"][best] - table["standard_error"][best]
         assert model.one_standard_error_ == pytest.approx(enough)
-        near = [
-            place for place in range(6) if table["mean_test_score"][place] >= enough and table["mean_recall"][place] >= 0.5
-        ]
+        scores, recall = table["mean_test_score"], table["mean_recall"]
+        near = [index for index in range(6) if scores[index] >= enough and recall[index] >= 0.5]
         assert model.best_index_ == min(near, key=lambda at: (table["n_moments"][at], -table["param_tolerance"][at]))
         exact = mlp.MomentClassifierCV(**QUICK, random_state=seed, one_standard_error=False).fit(*clouds(seed=seed)[::2])
         assert exact.best_index_ == best
@@ -194,7 +146,7 @@ def test_within_one_standard_error_the_simplest_is_taken() -> None:
 
 
 def test_features_that_cannot_hold_the_class_are_not_chosen() -> None:
-    """A disc: no half-plane holds it, products do."""
+    """The class is a disc: products describe it, a half-plane does not."""
     random = np.random.default_rng(0)
     points = random.normal(size=(300, 2)) * 2
     disc = np.linalg.norm(points, axis=1) < 1.5
@@ -205,7 +157,7 @@ def test_features_that_cannot_hold_the_class_are_not_chosen() -> None:
     assert np.mean((model.transduction_ == 1) == disc) > 0.9
 
 
-def test_the_difference_of_recall_and_share() -> None:
+def test_the_criterion_may_be_the_difference_of_recall_and_share() -> None:
     table = mlp.MomentClassifierCV(**QUICK, criterion="difference", random_state=0).fit(X, y).cv_results_
     assert np.allclose(table["mean_test_score"], table["mean_recall"] - table["mean_share"])
 
@@ -214,7 +166,7 @@ def test_the_difference_of_recall_and_share() -> None:
 
 
 @pytest.mark.parametrize("criterion", ["lee-liu", "difference", lambda recall, share: np.ones(recall.shape)])
-def test_what_has_no_answer_in_some_fold_has_no_score(criterion: Any) -> None:
+def test_a_candidate_without_an_answer_in_some_fold_has_no_score(criterion: Any) -> None:
     large = mlp.Share(0.35, 1.0)  # more than the products allow
     model = mlp.MomentClassifierCV(**QUICK, criterion=criterion, constraints=[large], random_state=0)
     with pytest.warns(FitFailedWarning, match="3 of 6 candidates have no answer in some fold and are left out"):
@@ -229,12 +181,12 @@ def test_what_has_no_answer_in_some_fold_has_no_score(criterion: Any) -> None:
     assert sorted(table["rank_test_score"][:3]) == [4, 5, 6]
 
 
-def test_no_candidate_has_an_answer_in_every_fold() -> None:
+def test_no_candidate_with_an_answer_in_every_fold_raises() -> None:
     with pytest.raises(mlp.SolverError, match="no candidate has an answer in every fold: loosen the constraints"):
         mlp.MomentClassifierCV(**QUICK, constraints=[mlp.Share(0.6, 1.0)]).fit(X, y)
 
 
-def test_a_criterion_that_is_no_number() -> None:
+def test_a_criterion_that_returns_nan_raises() -> None:
     with pytest.raises(mlp.OptionError, match="criterion gives no candidate a finite score"):
         mlp.MomentClassifierCV(**QUICK, criterion=lambda recall, share: np.full(recall.shape, np.nan)).fit(X, y)
 
@@ -242,7 +194,7 @@ def test_a_criterion_that_is_no_number() -> None:
 # How the folds are given
 
 
-def test_splits_of_the_rows() -> None:
+def test_cv_may_be_a_splitter_or_its_splits() -> None:
     splits = list(KFold(5, shuffle=True, random_state=1).split(X))
     given = mlp.MomentClassifierCV(**QUICK, cv=splits).fit(X, y)
     splitter = mlp.MomentClassifierCV(**QUICK, cv=KFold(5, shuffle=True, random_state=1)).fit(X, y)
@@ -250,7 +202,7 @@ def test_splits_of_the_rows() -> None:
     assert "split4_test_score" in given.cv_results_
 
 
-def test_progress_is_told() -> None:
+def test_progress_is_reported_after_every_fold() -> None:
     reported: list[tuple[int, int | None]] = []
     mlp.MomentClassifierCV(**QUICK, cv=3, progress=lambda done, total: reported.append((done, total))).fit(X, y)
     assert reported == [(done, 6) for done in range(1, 7)]
@@ -275,7 +227,7 @@ def test_progress_is_told() -> None:
         ({"tolerances": []}, "tolerances must be finite numbers of at least 0, one or more"),
         ({"tolerances": [0.5, -1.0]}, "tolerances must be finite numbers of at least 0"),
         ({"tolerances": [np.nan]}, "tolerances must be finite numbers of at least 0"),
-        ({"cv": 1}, "cv must be at least 2 folds, not 1"),
+        ({"cv": 1}, "cv must be an integer of at least 2, not 1"),
         ({"cv": "five"}, r"Expected `?cv`? as an integer"),
         ({"cv": [(known[5:], known[:5])]}, r"cv gives 1 test set\(s\) with labelled points: at least 2 are needed"),
         ({"cv": [(known, np.flatnonzero(y == 0))] * 3}, r"cv gives 0 test set\(s\) with labelled points"),
@@ -283,18 +235,20 @@ def test_progress_is_told() -> None:
         ({"cv": [(known[5:], known[:5]), (known[:0], known)]}, "cv holds out all but 0 of the 20 labelled points"),
         ({"features": []}, "features is empty"),
         ({"features": ["linear", "linaer"]}, "'linaer' is not a registered kind of features"),
-        ({"tolerance": -1.0}, "must be finite and not negative"),
+        ({"tolerance": -1.0}, "tolerance must be a number of at least 0"),
     ],
 )
-def test_parameters_that_make_no_sense(parameters: dict[str, Any], words: str) -> None:
+def test_unusable_parameters_raise(parameters: dict[str, Any], words: str) -> None:
     with pytest.raises(ValueError, match=words):
         mlp.MomentClassifierCV(**{**QUICK, **parameters}).fit(X, y)
 
 
-def test_too_few_labels_to_hold_some_out() -> None:
+def test_too_few_labelled_points_raise() -> None:
     few = np.zeros(150, dtype=int)
     few[known[:2]] = 1
-    with pytest.raises(mlp.DataError, match="selection needs at least 3 labelled points to hold some out, but there are 2"):
+    with pytest.raises(
+        mlp.DataError, match="cross-validation needs at least 3 labelled points to hold some out, but there are 2"
+    ):
         mlp.MomentClassifierCV(**QUICK).fit(X, few)
     few[known[2]] = 1
     with pytest.raises(mlp.OptionError, match="all but 1 of the 3 labelled points in some fold: at least 2 must be left"):

@@ -1,4 +1,4 @@
-"""Saved models: the same answers after a trip to disk, and nothing that is not whole comes back from it."""
+"""Saved models: a loaded model gives the same answers, and a damaged file raises."""
 
 from __future__ import annotations
 
@@ -44,7 +44,7 @@ def fitted() -> dict[str, Any]:
 
 
 @pytest.mark.parametrize("name", KINDS)
-def test_the_same_answers(name: str, fitted: dict[str, Any], tmp_path: Path) -> None:
+def test_a_loaded_model_gives_the_same_answers(name: str, fitted: dict[str, Any], tmp_path: Path) -> None:
     model = fitted[name]
     model.save(tmp_path / "model")
     loaded = type(model).load(tmp_path / "model")
@@ -62,7 +62,7 @@ def test_the_same_answers(name: str, fitted: dict[str, Any], tmp_path: Path) -> 
 
 
 @pytest.mark.parametrize("name", [name for name in KINDS if name != "outliers"])
-def test_the_same_fit(name: str, fitted: dict[str, Any], tmp_path: Path) -> None:
+def test_a_loaded_model_has_the_same_attributes(name: str, fitted: dict[str, Any], tmp_path: Path) -> None:
     model = fitted[name]
     model.save(tmp_path / "model")
     loaded = mlp.MomentClassifier.load(tmp_path / "model")
@@ -74,10 +74,10 @@ def test_the_same_fit(name: str, fitted: dict[str, Any], tmp_path: Path) -> None
     assert loaded.solution_.certificate.holds()
     assert loaded.solution_.objective == model.solution_.objective
     assert np.array_equal(loaded.separator_.normal, model.separator_.normal)
-    assert loaded.fit(X, y).class_prior_ == pytest.approx(model.class_prior_)  # and it can be fitted anew
+    assert loaded.fit(X, y).class_prior_ == pytest.approx(model.class_prior_)  # and it can be fitted again
 
 
-def test_a_choice_keeps_its_table(fitted: dict[str, Any], tmp_path: Path) -> None:
+def test_cv_results_survive_saving(fitted: dict[str, Any], tmp_path: Path) -> None:
     model = fitted["chosen"]
     model.save(tmp_path / "model")
     loaded = mlp.MomentClassifierCV.load(tmp_path / "model")
@@ -90,7 +90,7 @@ def test_a_choice_keeps_its_table(fitted: dict[str, Any], tmp_path: Path) -> Non
 
 
 @pytest.mark.parametrize(("member", "other"), [("yes", "no"), (True, False), (1.0, -1.0), (-1, 1), ("a", "b")])
-def test_labels_of_all_kinds(member: Any, other: Any, tmp_path: Path) -> None:
+def test_labels_of_all_kinds_survive_saving(member: Any, other: Any, tmp_path: Path) -> None:
     model = mlp.MomentClassifier("linear", pos_label=member).fit(X, np.where(y == 1, member, other))
     model.save(tmp_path / "model")
     loaded = mlp.MomentClassifier.load(tmp_path / "model")
@@ -108,13 +108,13 @@ def test_labels_keep_their_type(dtype: str, tmp_path: Path) -> None:
     model = mlp.MomentClassifier("linear").fit(X, labels)
     model.save(tmp_path / "model")
     loaded = mlp.MomentClassifier.load(tmp_path / "model")
-    for each in (model, loaded):
-        kept = (each.classes_, each.predict(new), each.transduction_)
+    for item in (model, loaded):
+        kept = (item.classes_, item.predict(new), item.transduction_)
         assert [array.dtype for array in kept] == [labels.dtype] * 3
     assert np.array_equal(loaded.transduction_, model.transduction_)
 
 
-def test_labels_of_a_type_that_no_file_holds(tmp_path: Path) -> None:
+def test_labels_of_a_type_that_cannot_be_saved_raise(tmp_path: Path) -> None:
     model = mlp.MomentClassifier("linear").fit(X, y)
     model.classes_ = model.classes_.astype(np.longdouble)
     with pytest.raises(mlp.FileFormatError, match="labels of type"):
@@ -122,7 +122,7 @@ def test_labels_of_a_type_that_no_file_holds(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("kind", [mlp.MomentClassifier, mlp.MomentOutlierDetector])
-def test_names_of_columns(kind: Any, tmp_path: Path) -> None:
+def test_column_names_survive_saving(kind: Any, tmp_path: Path) -> None:
     frame = pd.DataFrame(X, columns=["height", "width"])
     kind(features="linear").fit(frame, y).save(tmp_path / "model")
     loaded = kind.load(tmp_path / "model")
@@ -132,7 +132,7 @@ def test_names_of_columns(kind: Any, tmp_path: Path) -> None:
         loaded.predict(frame[["width", "height"]])
 
 
-def test_what_only_the_points_can_tell(fitted: dict[str, Any], tmp_path: Path) -> None:
+def test_a_loaded_model_has_no_interval(fitted: dict[str, Any], tmp_path: Path) -> None:
     fitted["default"].save(tmp_path / "model")
     with pytest.raises(mlp.DataError, match="loaded from a file has no points to search again: fit it anew"):
         mlp.MomentClassifier.load(tmp_path / "model").class_prior_interval()
@@ -176,7 +176,7 @@ def saved(fitted: dict[str, Any], tmp_path: Path) -> Path:
     return tmp_path / "model"
 
 
-def test_a_file_cut_short(saved: Path) -> None:
+def test_a_truncated_file_raises(saved: Path) -> None:
     whole = saved.read_bytes()
     for length in (0, 1, 100, len(whole) // 2, len(whole) - 1):
         saved.write_bytes(whole[:length])
@@ -184,12 +184,12 @@ def test_a_file_cut_short(saved: Path) -> None:
             mlp.MomentClassifier.load(saved)
 
 
-def test_a_file_that_was_changed(saved: Path, fitted: dict[str, Any]) -> None:
-    """A byte that says nothing, such as the date of an entry, may be another; whatever counts may not."""
+def test_a_changed_file_raises_or_gives_the_same_answers(saved: Path, fitted: dict[str, Any]) -> None:
+    """A byte without meaning, such as the date of an entry, may change. Every other change raises."""
     whole, refused = saved.read_bytes(), 0
-    for place in np.linspace(0, len(whole) - 1, 60).astype(int):
+    for position in np.linspace(0, len(whole) - 1, 60).astype(int):
         broken = bytearray(whole)
-        broken[place] ^= 0xFF
+        broken[position] ^= 0xFF
         saved.write_bytes(broken)
         try:
             loaded = mlp.MomentClassifier.load(saved)
@@ -200,7 +200,7 @@ def test_a_file_that_was_changed(saved: Path, fitted: dict[str, Any]) -> None:
     assert refused > 50
 
 
-def test_files_of_another_kind(saved: Path, fitted: dict[str, Any]) -> None:
+def test_files_of_another_kind_raise(saved: Path, fitted: dict[str, Any]) -> None:
     with pytest.raises(mlp.FileFormatError, match="it holds a MomentClassifier, not a MomentClassifierCV"):
         mlp.MomentClassifierCV.load(saved)
     with pytest.raises(mlp.FileFormatError, match="it holds a MomentClassifier, not a MomentOutlierDetector"):
@@ -221,7 +221,7 @@ def test_files_of_another_kind(saved: Path, fitted: dict[str, Any]) -> None:
 
 
 def change(path: Path, header: dict[str, Any], arrays: dict[str, Any]) -> None:
-    """Change a saved model and give it the digest of a whole one, as whoever does so on purpose would."""
+    """Change a saved model and give it a valid digest, as an attacker would."""
     old: dict[str, Any] = {}
     read_container(path, "momentlp-model", 1, "saved model", lambda said, held: old.update(header=said, arrays=held))
     kept = {name: array for name, array in old["arrays"].items() if name not in ("header", "digest")}
@@ -252,14 +252,14 @@ def change(path: Path, header: dict[str, Any], arrays: dict[str, Any]) -> None:
         ({}, {"calibration.scores": lambda scores: scores[:-1]}),
     ],
 )
-def test_what_stands_in_a_file_is_checked(header: dict[str, Any], arrays: dict[str, Any], saved: Path) -> None:
+def test_the_content_of_a_file_is_checked(header: dict[str, Any], arrays: dict[str, Any], saved: Path) -> None:
     change(saved, dict(header), arrays)
     with pytest.raises(mlp.FileFormatError):
         mlp.MomentClassifier.load(saved)
 
 
-def test_a_change_that_is_none(saved: Path, fitted: dict[str, Any]) -> None:
-    """Or the test before this one would prove nothing."""
+def test_a_file_rewritten_without_a_change_loads(saved: Path, fitted: dict[str, Any]) -> None:
+    """Without this the test above would prove nothing."""
     change(saved, {}, {})
     assert np.array_equal(mlp.MomentClassifier.load(saved).predict_proba(new), fitted["everything"].predict_proba(new))
 
@@ -281,7 +281,7 @@ def test_a_change_that_is_none(saved: Path, fitted: dict[str, Any]) -> None:
         ({}, {"model.membership": lambda h: 7 * h}),
     ],
 )
-def test_attributes_are_checked_too(header: dict[str, Any], arrays: dict[str, Any], saved: Path) -> None:
+def test_attributes_in_a_file_are_checked(header: dict[str, Any], arrays: dict[str, Any], saved: Path) -> None:
     change(saved, dict(header), arrays)
     with pytest.raises(mlp.FileFormatError):
         mlp.MomentClassifier.load(saved)

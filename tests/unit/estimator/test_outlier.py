@@ -1,4 +1,4 @@
-"""MomentOutlierDetector: the same search, for those who ask for outliers."""
+"""MomentOutlierDetector: +1 for inliers, -1 for outliers."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ out = np.arange(160) >= 150
 
 
 @parametrize_with_checks([mlp.MomentOutlierDetector(), mlp.MomentOutlierDetector(contamination=0.1)])
-def test_the_checks_of_scikit_learn(estimator: Any, check: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_it_passes_the_checks_of_scikit_learn(estimator: Any, check: Any, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("SCIPY_ARRAY_API", "1")  # or one of them is skipped
     check(estimator)
 
@@ -31,8 +31,8 @@ def test_outliers_are_found() -> None:
     assert model.classifier_.solution_.certificate.holds()
 
 
-def test_known_inliers_say_what_an_inlier_is() -> None:
-    """The small cloud is what most points are not, but it is what the known ones are."""
+def test_known_inliers_determine_what_an_inlier_is() -> None:
+    """The small cloud is the class if its points are the known inliers, though most points lie elsewhere."""
     small = np.flatnonzero(out)
     model = mlp.MomentOutlierDetector().fit(X, known=small[:6])
     assert (model.predict(outliers) == 1).all()
@@ -41,7 +41,7 @@ def test_known_inliers_say_what_an_inlier_is() -> None:
     assert np.array_equal(mask.score_samples(X), model.score_samples(X))
 
 
-def test_it_is_the_classifier_in_other_words() -> None:
+def test_it_agrees_with_the_classifier() -> None:
     known = np.arange(40)
     detector = mlp.MomentOutlierDetector("auto", "quadratic", 0.5).fit(X, known=known)
     classifier = mlp.MomentClassifier("quadratic", 0.5).fit(X, np.isin(np.arange(160), known).astype(int))
@@ -60,7 +60,7 @@ def test_the_share_of_outliers_is_the_one_asked_for(features: str, contamination
 
 
 @pytest.mark.parametrize("contamination", ["auto", 0.1])
-def test_the_ways_to_ask_agree(contamination: Any) -> None:
+def test_all_methods_agree(contamination: Any) -> None:
     model = mlp.MomentOutlierDetector(contamination).fit(X)
     assert np.array_equal(model.decision_function(X), model.score_samples(X) - model.offset_)
     assert np.array_equal(model.predict(X), np.where(model.decision_function(X) >= 0, 1, -1))
@@ -68,14 +68,14 @@ def test_the_ways_to_ask_agree(contamination: Any) -> None:
 
 
 @pytest.mark.parametrize("contamination", ["auto", 0.1])
-def test_a_weight_is_so_many_rows_and_zero_is_none(contamination: Any) -> None:
+def test_a_weight_stands_for_repeated_rows_and_zero_for_none(contamination: Any) -> None:
     weight = np.random.default_rng(1).integers(0, 3, size=160)
     weighed = mlp.MomentOutlierDetector(contamination).fit(X, sample_weight=weight)
     repeated = mlp.MomentOutlierDetector(contamination).fit(np.repeat(X, weight, axis=0))
     assert np.allclose(weighed.decision_function(X), repeated.decision_function(X), atol=1e-9)
 
 
-def test_frames_and_sparse_tables() -> None:
+def test_frames_and_sparse_matrices_are_accepted() -> None:
     frame = pd.DataFrame(X, columns=["a", "b"])
     plain = mlp.MomentOutlierDetector(0.1).fit(X)
     model = mlp.MomentOutlierDetector(0.1).fit(frame)
@@ -89,8 +89,8 @@ def test_a_constraint_names_a_column() -> None:
     frame = pd.DataFrame(X, columns=["a", "b"]).assign(group=np.arange(160) % 2)
     bound = mlp.GroupShare("group", high={"1": 0.4})
     bounded, free = (
-        mlp.MomentOutlierDetector("auto", "linear", 3.0, each).fit(frame).classifier_.solution_.membership
-        for each in ([bound], [])
+        mlp.MomentOutlierDetector("auto", "linear", 3.0, item).fit(frame).classifier_.solution_.membership
+        for item in ([bound], [])
     )
     group = frame["group"].to_numpy()
     assert bounded @ group / bounded.sum() == pytest.approx(0.4)
@@ -98,8 +98,8 @@ def test_a_constraint_names_a_column() -> None:
 
 
 @pytest.mark.parametrize("contamination", [0, 0.0, 0.6, -0.1, 1, True, None, "much", np.nan])
-def test_contamination_that_makes_no_sense(contamination: Any) -> None:
-    with pytest.raises(mlp.OptionError, match=r"contamination must be a share above 0 and up to 0\.5, or 'auto'"):
+def test_unusable_contamination_raises(contamination: Any) -> None:
+    with pytest.raises(mlp.OptionError, match=r"contamination must be a number above 0 and at most 0\.5, not .* Use 'auto'"):
         mlp.MomentOutlierDetector(contamination).fit(X)
 
 
@@ -110,40 +110,40 @@ def test_contamination_that_makes_no_sense(contamination: Any) -> None:
         ([160], "known holds index 160"),
         ([True, False], "known is a boolean mask of shape"),
         (range(160), "known holds every row of X: none is left"),
-        ([0, 1, 150], "known holds row 150, but a constraint says that it is outside"),
+        ([0, 1, 150], "known holds row 150, but a constraint declares it to be outside"),
     ],
 )
-def test_known_inliers_that_make_no_sense(known: list[Any], words: str) -> None:
+def test_unusable_known_inliers_raise(known: list[Any], words: str) -> None:
     with pytest.raises(mlp.DataError, match=words):
         mlp.MomentOutlierDetector(constraints=[mlp.Known(negatives=[150])]).fit(X, known=known)
 
 
-def test_known_inliers_of_no_weight() -> None:
+def test_known_inliers_of_weight_zero_raise() -> None:
     with pytest.raises(mlp.DataError, match="known holds no row that has a weight"):
         mlp.MomentOutlierDetector().fit(X, sample_weight=np.arange(160) > 9, known=range(10))
     with pytest.raises(mlp.DataError, match="known holds every row of X"):
         mlp.MomentOutlierDetector().fit(X, sample_weight=np.arange(160) < 10, known=range(10))
 
 
-def test_rows_that_are_all_equal() -> None:
+def test_equal_rows_raise() -> None:
     with pytest.raises(mlp.DataError, match="all rows of X are equal"):
         mlp.MomentOutlierDetector().fit(np.ones((20, 2)))
 
 
-def test_rows_known_to_be_outside_are_not_taken_for_inliers() -> None:
+def test_rows_known_to_be_outside_are_not_taken_as_inliers() -> None:
     dense = np.argsort(np.linalg.norm(inliers, axis=1))[:5]
     model = mlp.MomentOutlierDetector("auto", "quadratic", constraints=[mlp.Known(negatives=dense)]).fit(X)
     assert model.classifier_.membership_[dense].tolist() == [0.0] * 5
     assert (model.predict(outliers) == -1).all()
 
 
-def test_before_it_is_fitted() -> None:
+def test_methods_raise_before_fit() -> None:
     with pytest.raises(NotFittedError):
         mlp.MomentOutlierDetector().predict(X)
 
 
-def test_rounding_does_not_tell_points_apart() -> None:
-    """Where all points score alike none is an outlier, and weights are repeated rows."""
+def test_rounding_errors_do_not_decide_between_equal_points() -> None:
+    """If all points have the same score none is an outlier, and a weight stands for repeated rows."""
     random = np.random.RandomState(42)
     points, weight = random.rand(15, 30), random.randint(0, 5, size=15)
     weighed = mlp.MomentOutlierDetector(contamination=0.1).fit(points, sample_weight=weight)

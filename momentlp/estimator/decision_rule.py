@@ -1,4 +1,4 @@
-"""How a fitted model scores points that it may never have seen."""
+"""The decision rule of a fitted model: how it scores points, seen or not."""
 
 from __future__ import annotations
 
@@ -11,25 +11,25 @@ from momentlp.features import FittedMap
 from momentlp.points.arrays import FloatArray, Matrix
 from momentlp.solution.separator import Separator
 
-__all__ = ["Rule"]
+__all__ = ["DecisionRule"]
 
-UP, DOWN = float(np.nextafter(0.5, 1.0)), float(np.nextafter(0.5, 0.0))
+JUST_ABOVE_HALF, JUST_BELOW_HALF = float(np.nextafter(0.5, 1.0)), float(np.nextafter(0.5, 0.0))
 
 
 @dataclass(frozen=True, eq=False)
-class Rule:
-    """A score for every point, and the score from which it is a member.
+class DecisionRule:
+    """A score for every point, and the offset above which a point is a member.
 
     Attributes
     ----------
     voters : tuple of Separator
-        Hyperplanes, of which the mean score counts: the one of the solution, or one for each bootstrap sample.
+        Hyperplanes. The score is the mean of their scores: one from the solution, or one per bootstrap sample.
     smoother : FittedMap, optional
-        A map with neighbourhoods. Then the score is the average of ``values`` over those of the point instead.
-    values : array, optional
-        Memberships at the points that the smoother was fitted on.
+        A map with neighbourhoods. If given, the score is the average of ``values`` over the neighbours of the point.
+    values : array, shape (n,), optional
+        Memberships of the n points on which the smoother was fitted.
     calibration : Calibration, optional
-        From scores to probabilities.
+        The function from scores to probabilities.
     """
 
     voters: tuple[Separator, ...]
@@ -43,14 +43,15 @@ class Rule:
         return 0.0 if self.smoother is None else 0.5
 
     def score(self, points: Matrix) -> FloatArray:
-        """Score points: the higher, the more a member."""
+        """Score points: members score higher."""
         if self.smoother is None or self.values is None:
             return np.asarray(np.mean([voter.decision_function(points) for voter in self.voters], axis=0))
         return self.smoother.declared.interpolate(self.values, self.smoother.check(points), self.smoother)
 
     def probability(self, score: FloatArray) -> FloatArray:
-        """Return the probability of being a member; above one half exactly where the score is above the offset."""
+        """Return the probability of membership. It is above one half exactly where the score is above the offset."""
         if self.calibration is None:
             raise AttributeError("predict_proba needs probability=True before fit.")
-        likely = self.calibration(score)
-        return np.where(score > self.offset, np.maximum(likely, UP), np.minimum(likely, DOWN))
+        calibrated = self.calibration(score)
+        is_member = score > self.offset
+        return np.where(is_member, np.maximum(calibrated, JUST_ABOVE_HALF), np.minimum(calibrated, JUST_BELOW_HALF))

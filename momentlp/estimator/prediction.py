@@ -1,0 +1,216 @@
+"""What a fitted MomentClassifier answers: scores, labels, probabilities, and an interval for the class prior."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from sklearn.utils import check_random_state
+from sklearn.utils.metaestimators import available_if
+from sklearn.utils.validation import check_is_fitted, validate_data
+
+from momentlp.errors import DataError
+from momentlp.estimator.class_prior import PriorInterval, bootstrap_interval
+from momentlp.estimator.decision_rule import DecisionRule
+from momentlp.estimator.parameters import check_interval_arguments
+from momentlp.estimator.search import Search
+from momentlp.points.arrays import FloatArray, Matrix
+from momentlp.solution.solution import Solution
+
+__all__ = ["PredictionMixin"]
+
+
+def _has_probabilities(model: Any) -> bool:
+    if not model.probability:
+        raise AttributeError("predict_proba needs probability=True before fit.")
+    return True
+
+
+class PredictionMixin:
+    """The methods of a fitted classifier. :class:`~momentlp.MomentClassifier` sets the attributes."""
+
+    classes_: NDArray[Any]
+    pos_label_: Any
+    rule_: DecisionRule
+    offset_: float
+    solution_: Solution
+    random_state: Any
+
+    def score_samples(self, X: Any) -> FloatArray:
+        """Score points, seen or not: members score higher.
+
+        With smoothing the score is the average membership of the neighbours, from 0 to 1. It falls to 0 for points that are
+        further from all neighbours than any point of the fit. Without smoothing it is the score of the separator, or with
+        bagging the mean score of all separators.
+
+        Parameters
+        ----------
+        X : array, frame or sparse matrix, shape (n, d)
+
+        Returns
+        -------
+        array, shape (n,)
+
+        Raises
+        ------
+        NotFittedError
+            If the model was not fitted.
+
+        Examples
+        --------
+        >>> import momentlp as mlp
+        >>> X, y = [[0.0], [1.0], [0.5], [9.0], [8.0]], [1, 1, 0, 0, 0]
+        >>> model = mlp.MomentClassifier("linear").fit(X, y)
+        >>> score = model.score_samples([[0.5], [8.5]])
+        >>> (score > model.offset_).tolist()
+        [True, False]
+        """
+        check_is_fitted(self)
+        return self.rule_.score(self._check_points(X))
+
+    def decision_function(self, X: Any) -> FloatArray:
+        """Return how far points are on the side of ``classes_[1]``.
+
+        It is ``score_samples(X) - offset_`` if the members are ``classes_[1]``: above zero for members. If they are
+        ``classes_[0]`` it is the negative of that: below zero for members.
+
+        Parameters
+        ----------
+        X : array, frame or sparse matrix, shape (n, d)
+
+        Returns
+        -------
+        array, shape (n,)
+
+        Examples
+        --------
+        >>> import momentlp as mlp
+        >>> X, y = [[0.0], [1.0], [0.5], [9.0], [8.0]], [1, 1, 0, 0, 0]
+        >>> model = mlp.MomentClassifier("linear").fit(X, y)
+        >>> (model.decision_function([[0.5], [8.5]]) > 0).tolist()
+        [True, False]
+        """
+        score = self.score_samples(X) - self.offset_
+        return score if self._positive_index() == 1 else -score
+
+    def predict(self, X: Any) -> NDArray[Any]:
+        """Return the label of points, seen or not.
+
+        Parameters
+        ----------
+        X : array, frame or sparse matrix, shape (n, d)
+
+        Returns
+        -------
+        array, shape (n,)
+            Values of ``classes_``.
+
+        Examples
+        --------
+        >>> import momentlp as mlp
+        >>> X, y = [[0.0], [1.0], [0.5], [9.0], [8.0]], [1, 1, 0, 0, 0]
+        >>> model = mlp.MomentClassifier("linear").fit(X, y)
+        >>> model.predict([[0.5], [8.5]]).tolist()
+        [1, 0]
+        """
+        inside, positive = self.score_samples(X) > self.offset_, self._positive_index()
+        return np.asarray(self.classes_[np.where(inside, positive, 1 - positive)])
+
+    @available_if(_has_probabilities)  # type: ignore[untyped-decorator]  # scikit-learn has no types
+    def predict_proba(self, X: Any) -> FloatArray:
+        """Return the probability of each class, calibrated on labelled points that were held out.
+
+        :class:`~momentlp.estimator.calibration.Calibration` says how. A probability on the wrong side of one half is moved
+        to one half, so that the more probable class is always the one that :meth:`predict` returns.
+
+        Parameters
+        ----------
+        X : array, frame or sparse matrix, shape (n, d)
+
+        Returns
+        -------
+        array, shape (n, 2)
+            In the order of ``classes_``.
+
+        Raises
+        ------
+        AttributeError
+            If the model was not fitted with ``probability=True``.
+
+        Examples
+        --------
+        >>> import numpy as np, momentlp as mlp
+        >>> from momentlp.synthetic import make_separable
+        >>> case = make_separable(0)
+        >>> y = np.isin(np.arange(len(case.X)), case.labelled).astype(int)
+        >>> model = mlp.MomentClassifier("linear", probability=True).fit(case.X, y)
+        >>> model.predict_proba(case.X).shape
+        (1050, 2)
+        """
+        score = self.score_samples(X)  # raises if the model was not fitted
+        probability = self.rule_.probability(score)
+        both = np.column_stack([1 - probability, probability])
+        return both if self._positive_index() == 1 else both[:, ::-1]
+
+    def class_prior_interval(
+        self,
+        level: float = 0.9,
+        n_resamples: int = 200,
+        *,
+        progress: bool | Callable[[int, int | None], Any] = True,
+    ) -> PriorInterval:
+        """Return a bootstrap interval for the share of the class among the unlabelled points.
+
+        Parameters
+        ----------
+        level : float
+            Confidence level, above 0 and below 1.
+        n_resamples : int
+            Number of bootstrap samples of the labelled points, at least 10. Each takes one search.
+        progress : bool or callable
+            True for a bar on the error stream, or a function of the number of samples done and the number of all samples.
+
+        Returns
+        -------
+        PriorInterval
+
+        Raises
+        ------
+        DataError
+            If the model was loaded from a file: a file does not hold the points.
+        OptionError
+            If an argument is of the wrong type or out of range.
+        SolverError
+            If fewer than half of the samples have an answer.
+
+        Examples
+        --------
+        >>> import numpy as np, momentlp as mlp
+        >>> from momentlp.synthetic import make_separable
+        >>> case = make_separable(0)
+        >>> y = np.isin(np.arange(len(case.X)), case.labelled).astype(int)
+        >>> model = mlp.MomentClassifier("linear", random_state=0).fit(case.X, y)
+        >>> interval = model.class_prior_interval(0.9, 10, progress=False)
+        >>> model.class_prior_ in interval
+        True
+        """
+        check_is_fitted(self)
+        search: Search | None = getattr(self, "_search_", None)
+        if search is None:
+            raise DataError("a model that was loaded from a file has no points to search again: fit it anew.")
+        level, n_resamples = check_interval_arguments(level, n_resamples, progress)
+        found = search.read(self.solution_)
+        random = self._make_generator()
+        return bootstrap_interval(search, found, level=level, n_resamples=n_resamples, random=random, progress=progress)
+
+    def _check_points(self, X: Any) -> Matrix:
+        return validate_data(self, X, accept_sparse="csr", dtype=np.float64, reset=False)
+
+    def _make_generator(self) -> np.random.Generator:
+        return np.random.default_rng(check_random_state(self.random_state).randint(2**31))
+
+    def _positive_index(self) -> int:
+        """Return the position of the members' value in ``classes_``."""
+        return int(np.flatnonzero(self.classes_ == self.pos_label_)[0])

@@ -1,0 +1,57 @@
+"""From the parameters of an estimator and its data to a search that is ready to run."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from momentlp.estimator.defaults import resolve_features
+from momentlp.estimator.labels import Labels
+from momentlp.estimator.parameters import check_margin, check_smoothing, check_solve_params, resolve_tolerance
+from momentlp.estimator.search import Search
+from momentlp.points.arrays import FloatArray
+from momentlp.spec.constraints import Known
+from momentlp.spec.spec import Spec
+
+__all__ = ["build_search"]
+
+
+def build_search(
+    params: Mapping[str, Any],
+    points: Any,
+    labels: Labels,
+    weight: FloatArray | None,
+    *,
+    features: Any = None,
+    tolerance: Any = None,
+) -> Search:
+    """Fit the feature maps of an estimator to its points.
+
+    Parameters
+    ----------
+    params : mapping
+        What ``get_params(deep=False)`` of the estimator returns.
+    points : array, frame or sparse matrix, shape (N, d)
+    labels : Labels
+    weight : array, shape (N,), optional
+    features, tolerance : optional
+        Instead of those in ``params``: a candidate of the cross-validation. The default margin still depends on whether the
+        user gave a tolerance.
+
+    Raises
+    ------
+    SpecError
+        If a constraint declares a labelled point to be outside.
+    """
+    features = resolve_features(params["features"] if features is None else features, points, weight)
+    tolerance = resolve_tolerance(params["tolerance"] if tolerance is None else tolerance, features)
+    known = labels.known if weight is None else labels.known[weight[labels.known] > 0]
+    constraints = tuple(params["constraints"])
+    Spec(constraints=(*constraints, Known(positives=known)))  # raises if a labelled point is declared to be outside
+    spec = Spec(features=features, tolerance=tolerance, constraints=constraints)
+    options = {"tol": params["tol"], "time_limit": params["time_limit"], **check_solve_params(params["solve_params"])}
+    prepared = spec.prepare(points, sample_weight=weight).remembering(known)
+    margin = check_margin(params["margin"])
+    if margin == "auto" and params["tolerance"] is not None:
+        margin = 0.0
+    return Search(prepared, known, check_smoothing(params["smoothing"]), params["backend"], options, margin=margin)
