@@ -11,9 +11,10 @@ import numpy as np
 import pytest
 from hypothesis import HealthCheck, settings
 
+import momentlp as mlp
 from momentlp.datasets.usps import USPS_VARIABLE, load_usps
 
-BACKENDS = ("highs", "glpk", "scipy", "pyomo")
+BACKENDS = tuple(info.name for info in mlp.backends() if info.available)
 
 settings.register_profile("momentlp", deadline=None, print_blob=True)
 settings.register_profile(
