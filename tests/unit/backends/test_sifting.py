@@ -7,7 +7,6 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import momentlp as mlp
-from momentlp.backend.auto import choose_backend
 from momentlp.testing import problems
 from momentlp_sifting import Sifting, restricted_master, sifting
 from momentlp_sifting.interior_point import DenseProgram, follow_central_path
@@ -157,25 +156,6 @@ def test_limits_and_log_are_kept() -> None:
     assert stopped.bound >= stopped.objective
     mlp.solve(problem, "sifting", log=lines.append)
     assert any("changed sides" in line for line in lines)
-
-
-@pytest.mark.parametrize(
-    ("n", "m", "name"), [(100, 3, "highs"), (5000, 20, "sifting"), (5000, 2000, "highs"), (50_000, 256, "sifting")]
-)
-def test_auto_chooses_by_shape(n: int, m: int, name: str) -> None:
-    assert choose_backend(mlp.Problem.from_arrays(np.zeros((n, m)), -1.0, 1.0)) == name
-
-
-def test_auto_leaves_sparse_features_to_highs() -> None:
-    import scipy.sparse as sp
-
-    X = sp.random_array((3000, 40), density=0.02, rng=0)
-    assert choose_backend(mlp.Problem.from_arrays(X, -1.0, 1.0)) == "highs"
-    assert mlp.solve(mlp.Spec(tolerance=mlp.Absolute(1.0)).compile(X, labelled=[0, 1, 2])).backend == "highs"
-
-
-def test_native_options_under_auto_are_those_of_highs() -> None:
-    assert mlp.solve(gaussian_problem(8000), options={"presolve": "on"}).backend == "highs"
 
 
 class TestStart:
