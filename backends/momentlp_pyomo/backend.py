@@ -86,7 +86,10 @@ class Pyomo(Backend):
                 if left <= 0:
                     return Answer(Outcome.LIMIT, None, None, "Pyomo: the time limit passed while the model was built")
                 arguments["timelimit"] = left
-            results = solver.solve(model, **arguments)
+            try:
+                results = solver.solve(model, **arguments)
+            except IndexError:  # HiGHS rejects rows with entries above 1e15, and Pyomo looks for their duals
+                return Answer(Outcome.FAILED, None, None, f"Pyomo with {name}: the solver rejected a row of the model")
             return _build_answer(results, model, problem, name)
 
     def to_model(self, problem: Problem) -> Any:

@@ -12,7 +12,7 @@ from momentlp.problem.problem import Problem
 
 __all__ = ["choose_backend", "resolve_backend"]
 
-# Sifting is chosen within these limits, measured by benchmarks/speed/choice.py.
+# Sifting is chosen within these limits, measured by benchmarks/speed/auto_rule.py.
 MIN_ENTRIES = 32_000  # N m: below, HiGHS on the whole problem is as fast
 MIN_POINTS_PER_MOMENT = 2  # with fewer points, sifting can leave out only few
 MAX_MOMENTS = 1500  # above, the m x m matrices of the interior-point method are too large
