@@ -78,7 +78,7 @@ MUTANTS = (
     # the units in which a solver sees a problem
     Mutant("moments are not scaled", "momentlp/solving", "factors=1.0 / _power_of_two(sizes)", "factors=np.ones_like(sizes)"),
     Mutant("multipliers are not scaled back", "momentlp/solving", "answer.multipliers * self.factors * self.weight", "answer.multipliers * self.weight"),
-    Mutant("noise is scaled up", "momentlp/solving", 'np.where(problem.noise, problem.A.each("vanishing"), sizes)', "sizes"),
+    Mutant("noise is scaled up", "momentlp/solving", "np.where(problem.noise, problem.A.", "np.where(False & problem.noise, problem.A."),
     # the problem
     Mutant("real data counts as noise", "momentlp/problem", "same = (high - low <= ulp) &", "same = (high - low <= 1e9 * ulp) &"),
     Mutant("a tolerance on the mean has the wrong sign", "momentlp/problem", "np.concatenate([-width, width[loose]])", "np.concatenate([width, -width[loose]])"),
