@@ -1,4 +1,4 @@
-"""Shared by all tests: where the data is, which backends there are."""
+"""Shared by all tests: backends, data, and how many examples hypothesis draws."""
 
 from __future__ import annotations
 
@@ -12,11 +12,13 @@ import numpy as np
 import pytest
 from hypothesis import HealthCheck, settings
 
+import momentlp as mlp
 from momentlp.datasets.usps import USPS_VARIABLE, load_usps
 
 os.environ.setdefault("MPLBACKEND", "Agg")  # tests open no windows
 
-BACKENDS = ("highs", "glpk", "scipy", "pyomo")
+# From the registry, so that no backend can be left out of a shared test.
+BACKENDS = tuple(info.name for info in mlp.backends() if info.available)
 
 settings.register_profile("momentlp", deadline=None, print_blob=True)
 settings.register_profile(
@@ -38,13 +40,13 @@ def close_figures() -> Iterator[None]:
 
 @pytest.fixture(params=BACKENDS)
 def backend(request: pytest.FixtureRequest) -> str:
-    """Each backend in turn."""
+    """Run a test once with each backend that is available here."""
     return str(request.param)
 
 
 @pytest.fixture(scope="module")
 def client() -> Iterator[Any]:
-    """A cluster of two worker processes on this machine."""
+    """Start a Dask cluster of two worker processes on this machine."""
     distributed = pytest.importorskip("distributed")
     cluster = distributed.LocalCluster(
         n_workers=2, threads_per_worker=1, processes=True, dashboard_address=None, memory_limit=0
@@ -55,7 +57,7 @@ def client() -> Iterator[Any]:
 
 @pytest.fixture(scope="session")
 def usps() -> tuple[np.ndarray, np.ndarray]:
-    """The USPS digits, from MOMENTLP_USPS or from shared/data/usps beside the project."""
+    """Load the USPS digits from the folder in MOMENTLP_USPS, or from shared/data/usps beside the project."""
     beside = Path(__file__).resolve().parents[2] / "shared" / "data" / "usps"
     folder = os.environ.get(USPS_VARIABLE) or beside
     if not Path(folder).is_dir():

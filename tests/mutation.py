@@ -1,7 +1,10 @@
-"""Would the tests notice? Breaks the package in thirty ways, one at a time, and runs the test suite on each: ``make mutation``.
+"""Check that the tests notice faults: ``make mutation``.
 
-Each mutant is a copy of the project with one piece of code replaced. A mutant that passes all tests is a hole in them, and
-the exit status is then 1. Code that has moved on is an error: the list below has to be kept in step.
+Each mutant is a copy of the project in which one piece of code is replaced by a faulty one. The tests run on every mutant
+until one fails. A mutant that passes all tests survives: the tests have a hole, and the exit status is 1.
+
+``python tests/mutation.py --check`` runs no tests. It only verifies that the table below is up to date: every piece of code
+occurs exactly once where the table says. The ordinary tests run this check.
 """
 
 from __future__ import annotations
@@ -10,6 +13,7 @@ import argparse
 import os
 import re
 import shutil
+import signal
 import subprocess
 import sys
 import tempfile
@@ -21,120 +25,162 @@ from pathlib import Path
 from momentlp.runtime.text_table import align_columns
 
 ROOT = Path(__file__).resolve().parents[1]
-PARTS = ("momentlp", "backends", "tests", "benchmarks", "docs", "README.md", "pyproject.toml", "Makefile", "CHANGELOG.md")
-QUICK = (
-    "test_certificate",
-    "test_solve",
-    "test_problem",
-    "test_tolerances",
-    "test_constraints",
-    "test_exact",
-    "test_contract",
+NOT_COPIED = (".git", ".venv*", "__pycache__", ".*_cache", ".hypothesis", "momentlp-reproduce")
+# These run first, because they notice most faults soon.
+QUICK_TESTS = (
+    "tests/unit/proof",
+    "tests/unit/problem",
+    "tests/unit/spec",
+    "tests/unit/backend",
+    "tests/unit/solving/test_solve.py",
+    "tests/contract/test_contract.py",
 )
-NOBODY = "NOBODY"
+CHECK_TEST = "tests/unit/test_mutation_table.py"  # it fails on every mutant, because it compares the code with the table
+SURVIVED = "NO TEST"
+TIMED_OUT = "the time limit"
+MAX_SECONDS = 1800  # for all tests on one mutant: a mutant that hangs counts as noticed
 FAILURE = re.compile(r"^FAILED (\S+)", re.MULTILINE)
 
 
 @dataclass(frozen=True)
 class Mutant:
-    """A fault, and where it is put."""
+    """A fault, the file (or the folder, if the code may move within it), the code there, and the code with the fault."""
 
     fault: str
-    path: str
+    file: str
     old: str
     new: str
 
+    def find(self, root: Path) -> list[Path]:
+        """Return the file of every occurrence of the code."""
+        place = root / self.file
+        files = sorted(place.rglob("*.py")) if place.is_dir() else [place] if place.exists() else []
+        return [path for path in files for _ in range(path.read_text().count(self.old))]
+
     def apply(self, root: Path) -> None:
-        """Break a copy of the project."""
-        path = root / self.path
-        text = path.read_text()
-        if text.count(self.old) != 1:
-            sys.exit(f"{self.path} has {text.count(self.old)} times {self.old!r}, not once: bring the mutant up to date.")
-        path.write_text(text.replace(self.old, self.new))
+        """Put the fault into a copy of the project."""
+        (path,) = self.find(root)
+        path.write_text(path.read_text().replace(self.old, self.new))
 
 
+# fmt: off
 MUTANTS = (
-    Mutant("the bound counts the wrong points", "momentlp/certificate.py", "caps * np.maximum(scores, 0.0)", "caps * np.maximum(-scores, 0.0)"),
-    Mutant("the certificate is skipped", "momentlp/certificate.py", "return bool(self.error <= tol)", "return True"),
-    Mutant("violated moments are forgiven", "momentlp/certificate.py", "_moment_residual(problem, h, seen), seen.out", "seen.out"),
-    Mutant("upper and lower face the wrong way", "momentlp/certificate.py", "facing = np.where(y > 0, problem.upper, problem.lower)\n    wrong", "facing = np.where(y < 0, problem.upper, problem.lower)\n    wrong"),
-    Mutant("no scaling", "momentlp/scaling.py", "factors=1.0 / _power_of_two(sizes)", "factors=np.ones_like(sizes)"),
-    Mutant("multipliers are not scaled back", "momentlp/scaling.py", "answer.multipliers * self.factors * self.weight", "answer.multipliers * self.weight"),
-    Mutant("noise is scaled up", "momentlp/scaling.py", 'np.where(problem.noise, problem.A.each("offset"), sizes)', "sizes"),
-    Mutant("real data is called noise", "momentlp/moments.py", "same = (high - low <= ulp) &", "same = (high - low <= 1e9 * ulp) &"),
-    Mutant("a tolerance on the mean has the wrong sign", "momentlp/moments.py", "np.concatenate([-width, width[loose]])", "np.concatenate([width, -width[loose]])"),
-    Mutant("a tolerance on the sum is one-sided", "momentlp/moments.py", '"lower": -width,', '"lower": 0 * width,'),
-    Mutant("the mean is not subtracted", "momentlp/moments.py", "result = np.asarray(chosen - self.origin, dtype=np.float64)", "result = np.asarray(chosen - 0 * self.origin, dtype=np.float64)"),
-    Mutant("outliers are scaled the wrong way", "momentlp/linear_program.py", "self.col_lower / unit, self.col_upper / unit", "self.col_lower * unit, self.col_upper * unit"),
-    Mutant("the centre of sparse features has the wrong sign", "momentlp/linear_program.py", "sp.csc_array(centre[:, None])", "sp.csc_array(-centre[:, None])"),
-    Mutant("bounds stay behind when caps are scaled", "momentlp/problem.py", "lower=changed.lower / cap, upper=changed.upper / cap", "lower=changed.lower, upper=changed.upper"),
-    Mutant("polishing goes the wrong way", "momentlp/refine.py", "h[between] + step_h", "h[between] - step_h"),
-    Mutant("infeasible without proof", "momentlp/infeasibility.py", "return farkas_value(problem, y) < -tol * unit", "return True"),
-    Mutant("a small share is called empty", "momentlp/solve.py", "* lightest if from_means else bound <= 1e-12 * lightest", "* lightest"),
-    Mutant("a limit is called optimal", "momentlp/solve.py", "return Status.LIMIT, answer.message", "return Status.OPTIMAL, answer.message"),
-    Mutant("a point that is not feasible is handed out at a limit", "momentlp/solve.py", "return h * float(room.min())", "return h"),
-    Mutant("weights of labelled points are forgotten", "momentlp/spec.py", "features.T @ weights / weights.sum()", "features.T @ (0 * weights + 1) / weights.size"),
-    Mutant("a standard error without its square root", "momentlp/tolerances.py", 'spread / np.sqrt(size), "mean")', 'spread / size, "mean")'),
-    Mutant("least and largest share change places", "momentlp/constraints.py", "self.low * total, self.high * total", "(1 - self.high) * total, (1 - self.low) * total"),
-    Mutant("the hyperplane is shifted", "momentlp/separator.py", "level = 1.0 - sum(", "level = 1.0 + sum("),
-    Mutant("what is not a number is a proof", "momentlp/certificate.py", "if np.isfinite([*figures, self.objective, self.bound]).all() else", "if True else"),
-    Mutant("HiGHS's duals change their sign", "backends/momentlp_highs/__init__.py", "multipliers=np.asarray(rows", "multipliers=-np.asarray(rows"),
-    Mutant("GLPK minimises", "backends/momentlp_glpk/__init__.py", "glpk.glp_set_obj_dir(handle, glpk.GLP_MAX)", "glpk.glp_set_obj_dir(handle, glpk.GLP_MIN)"),
-    Mutant("GLPK's rows are off by one", "backends/momentlp_glpk/__init__.py", "matrix.indices + 1, dtype", "matrix.indices.max(initial=0) - matrix.indices + 1, dtype"),
-    Mutant("sifting overlooks points that changed sides", "backends/momentlp_sifting/sift.py", "if now.solved and found.strays == 0:", "if now.solved:"),
-    Mutant("sifting overlooks violated moments", "backends/momentlp_sifting/restricted.py", "elif strays.any() or beyond.any():", "elif strays.any():"),
-    Mutant("a chunk is read twice", "momentlp/moments.py", "result[span] = part", "result[span] = 2 * part"),
-    Mutant("SciPy's rows lose their upper bound", "backends/momentlp_scipy/__init__.py", "np.column_stack([program.row_lower, program.row_upper])", "np.column_stack([program.row_lower, np.inf + 0 * program.row_lower])"),
-    Mutant("the exact simplex takes the largest ratio", "momentlp/exact_simplex.py", "if abs(reduced[j] * row[best]) < abs", "if abs(reduced[j] * row[best]) > abs"),
-    Mutant("whole numbers are twice the floats", "momentlp/whole.py", "exponents - 53 + trailing", "exponents - 52 + trailing"),
-    Mutant("the digest is not looked at", "momentlp/container.py", 'arrays["digest"].tobytes() != digest', "False"),
-    Mutant("a worker has no deadline", "momentlp/isolation.py", "        if options.time_limit is None:\n            return None", "        if True:\n            return None"),
-)  # fmt: skip
+    # the proof
+    Mutant("the bound counts the wrong points", "momentlp/proof", "caps * np.maximum(scores, 0.0)", "caps * np.maximum(-scores, 0.0)"),
+    Mutant("the certificate is not checked", "momentlp/proof", "return bool(self.error <= tol)", "return True"),
+    Mutant("violated moments are ignored", "momentlp/proof", "_moment_residual(problem, h, seen), seen.out", "seen.out"),
+    Mutant("upper and lower bounds are swapped", "momentlp/proof", "facing = np.where(y > 0, problem.upper, problem.lower)\n    wrong", "facing = np.where(y < 0, problem.upper, problem.lower)\n    wrong"),
+    Mutant("NaN counts as a proof", "momentlp/proof", "if np.isfinite([*figures, self.objective, self.bound]).all() else", "if True else"),
+    Mutant("polishing goes the wrong way", "momentlp/proof", "h[between] + step_h", "h[between] - step_h"),
+    Mutant("infeasible without proof", "momentlp/proof", "return farkas_value(problem, y) < -tol * unit", "return True"),
+    Mutant("the exact simplex takes the largest ratio", "momentlp/proof", "if abs(reduced[j] * row[best]) < abs", "if abs(reduced[j] * row[best]) > abs"),
+    Mutant("exact integers are twice the floats", "momentlp/proof", "exponents - 53 + trailing", "exponents - 52 + trailing"),
+    # the units in which a solver sees a problem
+    Mutant("moments are not scaled", "momentlp/solving", "factors=1.0 / _power_of_two(sizes)", "factors=np.ones_like(sizes)"),
+    Mutant("multipliers are not scaled back", "momentlp/solving", "answer.multipliers * self.factors * self.weight", "answer.multipliers * self.weight"),
+    Mutant("noise is scaled up", "momentlp/solving", "np.where(problem.noise, problem.A.", "np.where(False & problem.noise, problem.A."),
+    # the problem
+    Mutant("real data counts as noise", "momentlp/problem", "same = (high - low <= ulp) &", "same = (high - low <= 1e9 * ulp) &"),
+    Mutant("a tolerance on the mean has the wrong sign", "momentlp/problem", "np.concatenate([-width, width[loose]])", "np.concatenate([width, -width[loose]])"),
+    Mutant("a tolerance on the sum is one-sided", "momentlp/problem", '"lower": -width,', '"lower": 0 * width,'),
+    Mutant("the mean is not subtracted", "momentlp/problem", "result = np.asarray(chosen - self.origin, dtype=np.float64)", "result = np.asarray(chosen - 0 * self.origin, dtype=np.float64)"),
+    Mutant("outliers are scaled the wrong way", "momentlp/problem", "self.col_lower / unit, self.col_upper / unit", "self.col_lower * unit, self.col_upper * unit"),
+    Mutant("the centre of sparse features has the wrong sign", "momentlp/problem", "sp.csc_array(centre[:, None])", "sp.csc_array(-centre[:, None])"),
+    Mutant("bounds are not scaled with the caps", "momentlp/problem", "lower=changed.lower / cap, upper=changed.upper / cap", "lower=changed.lower, upper=changed.upper"),
+    Mutant("a chunk is read twice", "momentlp/problem", "result[span] = part", "result[span] = 2 * part"),
+    # from an answer to a status
+    Mutant("a small share counts as empty", "momentlp/solving", "* lightest if from_means else bound <= 1e-12 * lightest", "* lightest"),
+    Mutant("a limit counts as optimal", "momentlp/solving", "return Status.LIMIT, answer.message", "return Status.OPTIMAL, answer.message"),
+    Mutant("an infeasible point is returned at a limit", "momentlp/solving", "return h * float(room.min())", "return h"),
+    Mutant("a worker process has no deadline", "momentlp/solving/isolation.py", "        if options.time_limit is None:\n            return None", "        if True:\n            return None"),
+    # from a spec to a problem, from a solution to a separator, files
+    Mutant("weights of labelled points are ignored", "momentlp/spec", "features.T @ weights / weights.sum()", "features.T @ (0 * weights + 1) / weights.size"),
+    Mutant("a standard error without its square root", "momentlp/spec", 'spread / np.sqrt(size), "mean")', 'spread / size, "mean")'),
+    Mutant("minimum and maximum share are swapped", "momentlp/spec", "self.low * total, self.high * total", "(1 - self.high) * total, (1 - self.low) * total"),
+    Mutant("the hyperplane is shifted", "momentlp/solution", "level = 1.0 - sum(", "level = 1.0 + sum("),
+    Mutant("the digest of a file is not compared", "momentlp/formats", 'arrays["digest"].tobytes() != digest', "False"),
+    # backends
+    Mutant("HiGHS's duals change their sign", "backends/momentlp_highs", "multipliers=np.asarray(rows", "multipliers=-np.asarray(rows"),
+    Mutant("GLPK minimises", "backends/momentlp_glpk", "glpk.glp_set_obj_dir(handle, glpk.GLP_MAX)", "glpk.glp_set_obj_dir(handle, glpk.GLP_MIN)"),
+    Mutant("GLPK's rows are in the wrong order", "backends/momentlp_glpk", "matrix.indices + 1, dtype", "matrix.indices.max(initial=0) - matrix.indices + 1, dtype"),
+    Mutant("SciPy's rows lose their upper bound", "backends/momentlp_scipy", "np.column_stack([program.row_lower, program.row_upper])", "np.column_stack([program.row_lower, np.inf + 0 * program.row_lower])"),
+    Mutant("sifting ignores points that changed sides", "backends/momentlp_sifting", "if now.solved and found.n_changed == 0:", "if now.solved:"),
+    Mutant("sifting ignores violated moments", "backends/momentlp_sifting", "elif changed.any() or violated.any():", "elif changed.any():"),
+)
+# fmt: on
 
 
 def main() -> int:
-    """Try all mutants and print which test noticed each."""
-    parser = argparse.ArgumentParser(description="Break the package in many ways and see whether the tests notice.")
+    """Run the tests on all mutants and print which test noticed each."""
+    parser = argparse.ArgumentParser(description="Put faults into the package and see whether the tests notice.")
+    parser.add_argument("--check", action="store_true", help="only verify that the table of mutants is up to date")
     parser.add_argument("--only", type=int, action="append", help="number of a mutant; may be given more than once")
-    parser.add_argument("--jobs", type=int, default=os.cpu_count() or 1)
+    parser.add_argument("--jobs", type=int, default=os.cpu_count() or 1, help="mutants that are tested at once")
+    parser.add_argument("--seconds", type=float, default=MAX_SECONDS, help="time limit for the tests on one mutant")
     arguments = parser.parse_args()
+    outdated = find_outdated(ROOT)
+    print("\n".join(outdated) or f"{len(MUTANTS)} mutants, all up to date", flush=True)
+    if outdated or arguments.check:
+        return int(bool(outdated))
     chosen = [(number, mutant) for number, mutant in enumerate(MUTANTS, 1) if not arguments.only or number in arguments.only]
-    with tempfile.TemporaryDirectory() as folder:
-        for number, mutant in chosen:
-            mutant.apply(_copy(Path(folder) / str(number)))
-        with ThreadPoolExecutor(arguments.jobs) as pool:
-            rows = list(pool.map(lambda entry: _try(Path(folder) / str(entry[0]), *entry), chosen))
-    survived = [row for row in rows if row[2] == NOBODY]
+    with tempfile.TemporaryDirectory() as folder, ThreadPoolExecutor(arguments.jobs) as pool:
+        rows = list(pool.map(lambda entry: _try_mutant(Path(folder) / str(entry[0]), *entry, arguments.seconds), chosen))
+    survived = [row for row in rows if row[2] == SURVIVED]
     print("\n" + align_columns([["", "fault", "noticed by", "seconds"], *rows]))
     print(f"\n{len(rows)} mutants, {len(survived)} survived")
     return int(bool(survived))
 
 
-def _copy(target: Path) -> Path:
-    target.mkdir()
-    for part in PARTS:
-        source = ROOT / part
-        if source.is_dir():
-            shutil.copytree(source, target / part, ignore=shutil.ignore_patterns("__pycache__"))
-        else:
-            shutil.copy(source, target / part)
-    return target
+def find_outdated(root: Path) -> list[str]:
+    """Return a line for every entry of this file that does not fit the code: mutants, and tests to run first."""
+    lines = [f"{test} does not exist: bring QUICK_TESTS up to date." for test in QUICK_TESTS if not (root / test).exists()]
+    for number, mutant in enumerate(MUTANTS, 1):
+        count = len(mutant.find(root))
+        if count != 1:
+            lines.append(
+                f"mutant {number}, {mutant.fault!r}: {mutant.file} has {count} times {mutant.old!r}, not once: "
+                "bring the mutant up to date."
+            )
+    return lines
 
 
-def _try(root: Path, number: int, mutant: Mutant) -> list[str]:
-    """Run the tests until one fails, the likeliest first, and return a row of the table."""
+def _try_mutant(root: Path, number: int, mutant: Mutant, seconds: float) -> list[str]:
+    """Make a mutant, run the tests until one fails, and return a row of the table."""
+    shutil.copytree(ROOT, root, ignore=shutil.ignore_patterns(*NOT_COPIED))
+    mutant.apply(root)
     started = time.perf_counter()
-    quick = [f"tests/{name}.py" for name in QUICK]
-    rest = sorted(f"tests/{path.name}" for path in (root / "tests").glob("test_*.py") if f"tests/{path.name}" not in quick)
-    command = [sys.executable, "-m", "pytest", "-x", "-q", "-p", "no:cacheprovider", "-m", "not slow", *quick, *rest]
-    places = os.pathsep.join([str(root), str(root / "backends"), os.environ.get("PYTHONPATH", "")])
-    environment = {**os.environ, "PYTHONPATH": places, "PYTHONDONTWRITEBYTECODE": "1"}
-    done = subprocess.run(command, cwd=root, env=environment, capture_output=True, text=True, check=False)
-    found = FAILURE.search(done.stdout)
-    noticed = found[1] if found and done.returncode == 1 else NOBODY  # anything else than a failed test is no notice
-    noticed = noticed.removeprefix("tests/").partition("[")[0]
+    noticed = _run_tests(root, seconds)
+    shutil.rmtree(root)
     print(f"{number:2d}  {mutant.fault}: {noticed}", flush=True)
     return [str(number), mutant.fault, noticed, f"{time.perf_counter() - started:.0f}"]
+
+
+def _run_tests(root: Path, seconds: float) -> str:
+    """Return the first test that fails, or that the time limit passed, or that no test failed."""
+    command = [sys.executable, "-m", "pytest", "-x", "-q", "-p", "no:cacheprovider", "-m", "not slow", *_list_tests(root)]
+    search_path = os.pathsep.join([str(root), str(root / "backends"), os.environ.get("PYTHONPATH", "")])
+    environment = {**os.environ, "PYTHONPATH": search_path, "PYTHONDONTWRITEBYTECODE": "1"}
+    process = subprocess.Popen(
+        command, cwd=root, env=environment, text=True, stdin=subprocess.DEVNULL,
+        stdout=subprocess.PIPE, stderr=subprocess.STDOUT, start_new_session=True,
+    )  # fmt: skip
+    try:
+        output, _ = process.communicate(timeout=seconds)
+    except subprocess.TimeoutExpired:
+        os.killpg(process.pid, signal.SIGKILL)  # the tests start processes of their own
+        process.communicate()
+        return TIMED_OUT
+    failure = FAILURE.search(output)
+    if failure is None or process.returncode != 1:  # an error outside a test is not a test that noticed
+        return SURVIVED
+    return failure[1].removeprefix("tests/").partition("[")[0]
+
+
+def _list_tests(root: Path) -> list[str]:
+    """Return all test files, those of ``QUICK_TESTS`` first."""
+    files = [path.relative_to(root).as_posix() for path in sorted((root / "tests").rglob("test_*.py"))]
+    order = {file: index for index, quick in enumerate(QUICK_TESTS) for file in files if file.startswith(quick)}
+    return sorted((file for file in files if file != CHECK_TEST), key=lambda file: order.get(file, len(QUICK_TESTS)))
 
 
 if __name__ == "__main__":

@@ -1,8 +1,8 @@
-"""Everything that can be checked, at length: ``make verify``.
+"""Run the long checks: ``make verify``.
 
-Each property of ``test_theorem.py`` and ``test_fuzz.py`` with ten thousand examples or more, the exact proofs, the corpus of
-hard problems, and the fuzzers for a bounded time; as many at once as there are cores. A line is printed as each ends, and a
-table at the end. The exit status is 1 if anything failed.
+These are each property test with ten thousand examples or more, the tests of exact arithmetic, the corpus of hard problems,
+and the fuzzers for a limited time. As many run at once as there are cores. A line is printed when a check ends, and a table
+at the end. The exit status is 1 if a check failed.
 """
 
 from __future__ import annotations
@@ -21,10 +21,11 @@ from pathlib import Path
 
 from momentlp.runtime.text_table import align_columns
 
-HERE = Path(__file__).resolve().parent
-ROOT = HERE.parent
-PROPERTIES = ("tests/test_theorem.py", "tests/test_fuzz.py")
-COUNT = re.compile(r"(\d+) passing\b")
+ROOT = Path(__file__).resolve().parents[1]
+PROPERTIES = ("tests/properties", "tests/fuzz")
+EXACT_TESTS = ("tests/unit/proof",)
+# Each finds in the output of a check how many cases it tried.
+EXAMPLES = re.compile(r"(\d+) passing\b")
 FUZZED = re.compile(r"(\d[\d,]*) (?:executions|runs)")
 PROBLEMS = re.compile(r"^(\d+) problems of", re.MULTILINE)
 PASSED = re.compile(r"(\d+) passed")
@@ -32,7 +33,7 @@ PASSED = re.compile(r"(\d+) passed")
 
 @dataclass(frozen=True)
 class Check:
-    """Something to run, and the pattern that finds in its output how many cases it tried."""
+    """A title, a command, and the pattern that finds in its output how many cases it tried."""
 
     title: str
     command: tuple[str, ...]
@@ -41,7 +42,7 @@ class Check:
 
 def main() -> int:
     """Run all checks and print the table."""
-    parser = argparse.ArgumentParser(description="Check everything at length.")
+    parser = argparse.ArgumentParser(description="Run the long checks.")
     parser.add_argument("--examples", type=int, default=10_000, help="of each property")
     parser.add_argument("--fuzz-seconds", type=float, default=30.0, help="for each fuzz target")
     parser.add_argument("--jobs", type=int, default=os.cpu_count() or 1)
@@ -62,7 +63,7 @@ def main() -> int:
 
 
 def checks(fuzz_seconds: float) -> list[Check]:
-    """Return what is to be run, the longest first."""
+    """Return all checks, the longest first."""
     python = sys.executable
     found = subprocess.run(
         [python, "-m", "pytest", "--collect-only", "-q", "-m", "hypothesis", *PROPERTIES],
@@ -70,14 +71,14 @@ def checks(fuzz_seconds: float) -> list[Check]:
     )  # fmt: skip
     tests = [line for line in found.stdout.splitlines() if "::" in line]
     profile = ("--hypothesis-profile=verify", "--hypothesis-show-statistics", "-p", "no:cacheprovider", "-q")
-    corpus = Check("corpus of hard problems, every backend", (python, "benchmarks/corpus/run.py"), PROBLEMS)
+    corpus = Check("corpus of hard problems, every backend", (python, "-m", "benchmarks.corpus.run"), PROBLEMS)
     exact = Check(
-        "tests of exact arithmetic, 1,000 random problems among them",
-        (python, "-m", "pytest", "-q", "tests/test_exact.py"),
+        "tests of exact arithmetic, with 1,000 random problems",
+        (python, "-m", "pytest", "-q", *EXACT_TESTS),
         PASSED,
     )
     fuzz = Check("fuzzing of all readers", (python, "tests/fuzz/run.py", "--seconds", str(fuzz_seconds)), FUZZED)
-    properties = [Check(_title(test), (python, "-m", "pytest", *profile, test), COUNT) for test in tests]
+    properties = [Check(_title(test), (python, "-m", "pytest", *profile, test), EXAMPLES) for test in tests]
     return [corpus, fuzz, exact, *properties]
 
 
@@ -86,7 +87,7 @@ def _title(test: str) -> str:
 
 
 class Runner:
-    """Runs checks, and can stop them."""
+    """Runs checks, and can stop them all."""
 
     def __init__(self, environment: dict[str, str]) -> None:
         self.environment = environment
@@ -94,7 +95,7 @@ class Runner:
         self.lock = threading.Lock()
 
     def run(self, check: Check) -> list[str]:
-        """Run one check and return its row of the table; what it printed is shown if it failed."""
+        """Run one check and return its row of the table; print its output if it failed."""
         started = time.perf_counter()
         process = subprocess.Popen(
             check.command, cwd=ROOT, env=self.environment, text=True, stdin=subprocess.DEVNULL,
@@ -114,7 +115,7 @@ class Runner:
         return row
 
     def stop(self) -> None:
-        """End what is still running, with all that it started."""
+        """Kill the checks that still run, with all processes that they started."""
         with self.lock:
             for process in self.running:
                 os.killpg(process.pid, signal.SIGKILL)

@@ -1,7 +1,7 @@
-"""One pass over the points: the side of each, and those that the next small program must see.
+"""Pricing: one pass over all points finds those that the next restricted problem must contain.
 
-A point is *taken* when the small program holds it already; every other point is held on the side where its score puts it.
-Only multipliers go into a pass. What comes out of it are sums, one number per moment, and the rows of the points that
+A point is *taken* when the restricted problem contains it already. Every other point is fixed at 0 or at its cap, by the
+sign of its score. A pass needs only the multipliers. It returns sums, one number per moment, and the rows of the points that
 changed sides since the last pass or lie within a band around the hyperplane. So a pass can run where the data is.
 """
 
@@ -16,121 +16,126 @@ from numpy.typing import NDArray
 from momentlp.points.arrays import FloatArray, IndexArray, one_entry_if_constant
 from momentlp.problem.moment_matrix import MomentMatrix
 from momentlp.problem.problem import Problem
-from momentlp_sifting.restricted import on_plane
+from momentlp_sifting.restricted_master import score_tolerance
 
-__all__ = ["Priced", "nearest", "price", "sides"]
+__all__ = ["PricingResult", "nearest_distance", "price_points", "side_memberships"]
 
 
 @dataclass(frozen=True, eq=False)
-class Priced:
-    """What a pass found.
+class PricingResult:
+    """The result of a pass.
 
     Attributes
     ----------
-    held : array, shape (m,)
-        What the points that are not taken add to the moments.
+    fixed : array of shape (m,)
+        What the points that are not taken, and stay outside, add to the moments.
     points : array of int
-        Those to take in: they changed sides, or lie in the band.
-    rows : array, shape (len(points), m)
+        Points to add: they changed sides, or lie in the band.
+    rows : array of shape (len(points), m)
         Their rows of A.
     inside : array of bool
-        On which side each of them was until now.
-    strays : int
-        How many points that are not taken changed sides, whether or not there was room for them.
+        Whether each of them was fixed at its cap until now.
+    n_changed : int
+        How many points that are not taken changed sides, including those that did not fit.
     """
 
-    held: FloatArray
+    fixed: FloatArray
     points: IndexArray
     rows: FloatArray
     inside: NDArray[np.bool_]
-    strays: int
+    n_changed: int
 
 
-def price(problem: Problem, y: FloatArray, before: FloatArray | None, taken: IndexArray, band: float, most: int) -> Priced:
-    """Make a pass.
+def price_points(
+    problem: Problem, y: FloatArray, before: FloatArray | None, taken: IndexArray, band: float, max_points: int
+) -> PricingResult:
+    """Make a pass over all points.
 
     Parameters
     ----------
-    y, before : array, shape (m,)
-        The multipliers now, and those at which points were put on their sides; None the first time.
+    problem : Problem
+    y : array of shape (m,)
+        The multipliers now.
+    before : array of shape (m,), optional
+        The multipliers that fixed the points on their sides; None the first time.
     taken : array of int
-        Points that the small program holds, in ascending order.
+        Points that the restricted problem contains, in ascending order.
     band : float
-        Points whose score is at most this far from zero are taken in.
-    most : int
-        About how many points there is room for; those that changed sides by most come first, then the nearest.
+        Points whose score is at most this far from zero are added.
+    max_points : int
+        About how many points may be added: first those that changed sides, by the size of their score, then the nearest.
     """
-    unit = on_plane(one_entry_if_constant(problem.weights)[0])
-    share = max(1, most) / problem.n_points
-    work = partial(_price_part, y=y, before=before, band=band, unit=unit, share=share)
-    held, chosen, rows, inside, strays, start = np.zeros(problem.n_moments), [], [], [], 0, 0
-    for part in problem.A.scan(work, problem.weights, problem.caps, _Taken(taken)):
-        n, sums, places, part_rows, part_inside, part_strays = part
-        held += sums
-        chosen.append(places + start)
+    unit = score_tolerance(one_entry_if_constant(problem.weights)[0])
+    share = max(1, max_points) / problem.n_points
+    work = partial(_price_chunk, y=y, before=before, band=band, unit=unit, share=share)
+    fixed, chosen, rows, inside, n_changed, start = np.zeros(problem.n_moments), [], [], [], 0, 0
+    for part in problem.A.scan(work, problem.weights, problem.caps, _SlicedIndices(taken)):
+        n, sums, found, part_rows, part_inside, part_changed = part
+        fixed += sums
+        chosen.append(found + start)
         rows.append(part_rows)
         inside.append(part_inside)
-        strays, start = strays + part_strays, start + n
-    return Priced(held, np.concatenate(chosen), np.vstack(rows), np.concatenate(inside), strays)
+        n_changed, start = n_changed + part_changed, start + n
+    return PricingResult(fixed, np.concatenate(chosen), np.vstack(rows), np.concatenate(inside), n_changed)
 
 
-class _Taken:
-    """Sorted indices that are sliced like the vector they stand for: a slice holds the indices inside, from its start."""
+class _SlicedIndices:
+    """Sorted row indices that can be sliced like an array of rows: a slice holds the indices inside it, from its start."""
 
     def __init__(self, points: IndexArray) -> None:
         self.points = points
 
-    def __getitem__(self, span: slice) -> _Taken:
+    def __getitem__(self, span: slice) -> _SlicedIndices:
         start, stop = span.start or 0, span.stop
         first = np.searchsorted(self.points, start)
         last = self.points.size if stop is None else np.searchsorted(self.points, stop)
-        return _Taken(self.points[first:last] - start)
+        return _SlicedIndices(self.points[first:last] - start)
 
 
-def _price_part(
-    A: MomentMatrix, weights: FloatArray, caps: FloatArray, taken: _Taken,
+def _price_chunk(
+    A: MomentMatrix, weights: FloatArray, caps: FloatArray, taken: _SlicedIndices,
     *, y: FloatArray, before: FloatArray | None, band: float, unit: float, share: float,
 ) -> tuple[int, FloatArray, IndexArray, FloatArray, NDArray[np.bool_], int]:  # fmt: skip
     scores = weights - A @ y
     inside, free = scores > 0, np.array(caps > 0)
     free[taken.points] = False
     distance = np.abs(scores)
-    places = np.flatnonzero(free & (distance <= band))
+    found = np.flatnonzero(free & (distance <= band))
     room = int(np.ceil(share * weights.size))
-    if places.size > room:
-        places = places[np.argpartition(distance[places], room - 1)[:room]]
-    strays, was = np.zeros(0, dtype=np.intp), inside
+    if found.size > room:
+        found = found[np.argpartition(distance[found], room - 1)[:room]]
+    changed, was_inside = np.zeros(0, dtype=np.intp), inside
     if before is not None:
-        was = weights - A @ before > 0
-        moved = free & (inside != was) & (distance > unit)
-        strays = np.flatnonzero(moved)
-        first = strays if strays.size <= room else strays[np.argpartition(-distance[strays], room - 1)[:room]]
-        places = np.union1d(first, places)
-    free[places] = False
-    places.sort()
-    return weights.size, A.T @ np.where(free & inside, caps, 0.0), places, A.rows(places), was[places], strays.size
+        was_inside = weights - A @ before > 0
+        moved = free & (inside != was_inside) & (distance > unit)
+        changed = np.flatnonzero(moved)
+        first = changed if changed.size <= room else changed[np.argpartition(-distance[changed], room - 1)[:room]]
+        found = np.union1d(first, found)
+    free[found] = False
+    found.sort()
+    return weights.size, A.T @ np.where(free & inside, caps, 0.0), found, A.rows(found), was_inside[found], changed.size
 
 
-def sides(problem: Problem, y: FloatArray) -> FloatArray:
-    """Return the memberships at which a pass with these multipliers holds the points: 0, or their cap."""
-    parts = problem.A.scan(partial(_sides_part, y=y), problem.weights)
+def side_memberships(problem: Problem, y: FloatArray) -> FloatArray:
+    """Return the memberships at which a pass with these multipliers fixes the points: 0, or their cap."""
+    parts = problem.A.scan(partial(_sides_of_chunk, y=y), problem.weights)
     inside = np.concatenate([np.unpackbits(bits, count=n).astype(bool) for n, bits in parts])
     return np.where(inside, problem.caps, 0.0)
 
 
-def _sides_part(A: MomentMatrix, weights: FloatArray, *, y: FloatArray) -> tuple[int, NDArray[np.uint8]]:
+def _sides_of_chunk(A: MomentMatrix, weights: FloatArray, *, y: FloatArray) -> tuple[int, NDArray[np.uint8]]:
     return weights.size, np.packbits(weights - A @ y > 0)
 
 
-def nearest(problem: Problem, y: FloatArray, count: int) -> float:
-    """Return the distance from the hyperplane within which so many points lie."""
-    parts = list(problem.A.scan(partial(_nearest_part, y=y, count=count), problem.weights, problem.caps))
+def nearest_distance(problem: Problem, y: FloatArray, count: int) -> float:
+    """Return the absolute score within which the ``count`` points nearest to the hyperplane lie."""
+    parts = list(problem.A.scan(partial(_nearest_of_chunk, y=y, count=count), problem.weights, problem.caps))
     distances = np.concatenate(parts)
     return (
         float(np.partition(distances, count - 1)[count - 1]) if distances.size > count else float(distances.max(initial=0))
     )
 
 
-def _nearest_part(A: MomentMatrix, weights: FloatArray, caps: FloatArray, *, y: FloatArray, count: int) -> FloatArray:
+def _nearest_of_chunk(A: MomentMatrix, weights: FloatArray, caps: FloatArray, *, y: FloatArray, count: int) -> FloatArray:
     distances = np.abs(weights - A @ y)[caps > 0]
     return distances if distances.size <= count else np.partition(distances, count - 1)[:count]

@@ -1,4 +1,4 @@
-"""Which backend ``"auto"`` stands for."""
+"""The rule behind ``backend="auto"``: which backend solves a problem of a given shape."""
 
 from __future__ import annotations
 
@@ -12,16 +12,23 @@ from momentlp.problem.problem import Problem
 
 __all__ = ["choose_backend", "resolve_backend"]
 
-ENTRIES = 32_000  # N m below which HiGHS on the whole is as fast (benchmarks/choice.py)
-PER_MOMENT = 2  # fewer points per moment leave little to sift
-MOMENTS = 1500  # above this many, the matrices of the interior-point method are too large
+# Sifting is chosen within these limits, measured by benchmarks/speed/auto_rule.py.
+MIN_ENTRIES = 32_000  # N m: below, HiGHS on the whole problem is as fast
+MIN_POINTS_PER_MOMENT = 2  # with fewer points, sifting can leave out only few
+MAX_MOMENTS = 1500  # above, the m x m matrices of the interior-point method are too large
 
 
 def choose_backend(problem: Problem, native: Mapping[str, Any] | None = None) -> str:
-    """Return the name of the backend for a problem, from its shape alone; native options, if any, are those of HiGHS.
+    """Return the name of the backend for a problem, chosen by its shape alone.
 
-    ``"sifting"`` where the features are dense (or larger than memory) and the points many against the moments; ``"highs"``
-    everywhere else. Both are always installed, so the choice does not depend on what else is.
+    ``"sifting"`` if the features are read in chunks, or are dense with many more points than moments; ``"highs"`` otherwise.
+    Both are always installed, so the choice does not depend on which other backends are.
+
+    Parameters
+    ----------
+    problem : Problem
+    native : mapping, optional
+        Native options. If there are any, they are those of HiGHS, so HiGHS is chosen.
 
     Examples
     --------
@@ -35,7 +42,7 @@ def choose_backend(problem: Problem, native: Mapping[str, Any] | None = None) ->
         return "sifting"
     if 2 * sum(block.n_moments for block in problem.blocks if is_sparse(block.features)) >= m:
         return "highs"
-    return "sifting" if n * m >= ENTRIES and n >= PER_MOMENT * m and m <= MOMENTS else "highs"
+    return "sifting" if n * m >= MIN_ENTRIES and n >= MIN_POINTS_PER_MOMENT * m and m <= MAX_MOMENTS else "highs"
 
 
 def resolve_backend(backend: str | Backend, problem: Problem, native: Mapping[str, Any] | None = None) -> Backend:
@@ -44,15 +51,17 @@ def resolve_backend(backend: str | Backend, problem: Problem, native: Mapping[st
     Parameters
     ----------
     backend : str or Backend
-        A name, an instance, or ``"auto"``, which :func:`choose_backend` decides.
+        A name, an instance, or ``"auto"``: then :func:`choose_backend` decides.
     problem : Problem
     native : mapping, optional
-        The solver's own options, if the user gave any.
+        The native options that the user gave.
 
     Raises
     ------
-    BackendNotFoundError, BackendUnavailableError
-        If there is no such backend, or its solver cannot be loaded.
+    BackendNotFoundError
+        If there is no such backend.
+    BackendUnavailableError
+        If its solver is not installed or does not load.
 
     Examples
     --------

@@ -1,11 +1,12 @@
 """The contract between momentlp and a solver.
 
-A backend is handed a :class:`~momentlp.Problem` whose moments are already scaled, and :class:`Options` it has
-declared it can honour. It returns an :class:`Answer`: why it stopped, kept apart from what point it holds. It says nothing
-about the quality of that point: that is computed from (h, y) alone, by :class:`~momentlp.proof.certificate.Certificate`.
+A backend receives a :class:`~momentlp.Problem` whose moments are already scaled, and :class:`Options` that it has declared
+it can honour. It returns an :class:`Answer`: the reason why it stopped, and, separately, the point it found. A backend
+does not judge that point: :class:`~momentlp.Certificate` computes its quality from (h, y) alone.
 
-To write one, subclass :class:`Backend`, register the class as an entry point in the group ``momentlp.backends``, and
-run :class:`momentlp.testing.BackendContract` over it.
+To add a backend, subclass :class:`Backend`, register the class as an entry point in the group ``momentlp.backends``, and
+test it with :class:`momentlp.testing.BackendContract`. The backends of this project lie in the folder ``backends``, one
+package each, with the class in ``backend.py``.
 """
 
 from __future__ import annotations
@@ -15,31 +16,74 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from enum import Enum
 from functools import partial
-from numbers import Integral, Real
 from typing import Any, ClassVar
-
-import numpy as np
 
 from momentlp.errors import OptionError
 from momentlp.points.arrays import FloatArray
 from momentlp.problem.problem import Problem
+from momentlp.runtime import argument_checks
+from momentlp.runtime.argument_checks import check_bool, check_function, check_integer
 
 __all__ = ["Answer", "Backend", "Capability", "Options", "Outcome", "Progress", "check_number"]
 
-MOST = 2**31 - 1  # what every solver can count to
+MAX_INTEGER = 2**31 - 1  # the largest integer that every solver can hold
 
 
 class Outcome(Enum):
-    """Why a solver stopped, in its own opinion."""
+    """Why a solver stopped, by its own account. Nothing of it is trusted: :func:`~momentlp.solve` checks every answer.
 
-    OPTIMAL = "optimal"  #: it believes the point it holds is optimal
-    LIMIT = "limit"  #: a limit on time, iterations or memory, or a request to stop
-    INFEASIBLE = "infeasible"  #: it believes that no point meets the bounds
-    FAILED = "failed"  #: anything else: numerical trouble, "unknown", "unbounded"
+    Attributes
+    ----------
+    OPTIMAL
+        The solver claims that its point is optimal.
+    LIMIT
+        It reached a limit on time, iterations or memory, or was asked to stop.
+    INFEASIBLE
+        It claims that no point meets the bounds.
+    FAILED
+        Anything else: numerical trouble, "unknown", "unbounded".
+
+    Examples
+    --------
+    >>> Outcome("limit")
+    <Outcome.LIMIT: 'limit'>
+    """
+
+    OPTIMAL = "optimal"
+    LIMIT = "limit"
+    INFEASIBLE = "infeasible"
+    FAILED = "failed"
 
 
 class Capability(Enum):
-    """A common option that a backend honours. Asking one that does not declare it is an error."""
+    """A common option that a backend honours.
+
+    A backend declares its capabilities. An option that it does not declare is an error, never ignored. The value of each
+    member is the name of the option, in :class:`Options` and in :func:`~momentlp.solve`.
+
+    Attributes
+    ----------
+    TIME_LIMIT
+        Stops after a number of seconds.
+    ITERATION_LIMIT
+        Stops after a number of iterations.
+    FEASIBILITY_TOLERANCE
+        Lets the user choose how far bounds may be violated.
+    THREADS
+        Lets the user choose the number of threads.
+    LOG
+        Passes its log to a function.
+    PROGRESS
+        Reports progress to a function while it runs.
+    START
+        Starts from a given (h, y).
+
+    Examples
+    --------
+    >>> from momentlp.backend.registry import get_backend
+    >>> Capability.START in get_backend("highs").capabilities
+    True
+    """
 
     TIME_LIMIT = "time_limit"
     ITERATION_LIMIT = "iteration_limit"
@@ -52,7 +96,22 @@ class Capability(Enum):
 
 @dataclass(frozen=True)
 class Progress:
-    """How far a running solver has come: iterations, seconds since it started, and the objective if it tells."""
+    """A report of a running solver.
+
+    Attributes
+    ----------
+    iterations : int
+        Iterations so far.
+    seconds : float
+        Seconds since the solver started.
+    objective : float, optional
+        The objective now, if the solver reports it.
+
+    Examples
+    --------
+    >>> Progress(iterations=120, seconds=0.5)
+    Progress(iterations=120, seconds=0.5, objective=None)
+    """
 
     iterations: int
     seconds: float
@@ -61,27 +120,43 @@ class Progress:
 
 @dataclass(frozen=True)
 class Options:
-    """What is asked of a solver, in words that all of them share; ``None`` leaves the solver's own default.
+    """The options of one solve, under names that all backends share. ``None`` leaves the solver's own default.
 
-    Attributes
+    Parameters
     ----------
     time_limit : float, optional
-        Seconds of wall-clock time.
+        Seconds of wall-clock time, above 0.
     iteration_limit : int, optional
+        Maximum number of iterations, at least 0.
     feasibility_tolerance : float, optional
-        How far a bound or a dual sign may be violated, in scaled units.
+        How far a bound or a dual sign may be violated, in scaled units; above 0.
     threads : int, optional
+        Number of threads, at least 1.
     verbose : bool
-        Print the solver's own log.
+        Whether to print the solver's own log.
     log : callable, optional
-        Takes the solver's own log instead, a line or part of one at a time.
+        Receives the solver's own log instead, as text: a line, or part of one, at a time.
     progress : callable, optional
-        Takes a :class:`Progress` now and then; may be called from another thread.
-    start : pair of arrays, optional
-        (h, y) from which to start: the answer to a problem nearby, or a guess. Memberships at 0 or their cap and multipliers
-        at 0 are taken for what they are; the others make up the first basis.
+        Receives a :class:`Progress` from time to time; may be called from another thread.
+    start : pair of arrays of shape (N,) and (m,), optional
+        (h, y) from which to start: the answer to a similar problem, or a guess. Memberships strictly between 0 and their
+        cap, and moments with a multiplier of 0, form the first basis.
     native : mapping
-        Options in the solver's own words.
+        Options under the solver's own names.
+
+    Raises
+    ------
+    OptionError
+        If a value has the wrong type or is out of range.
+
+    Examples
+    --------
+    >>> Options(time_limit=60, native={"presolve": "on"}).asked()
+    {<Capability.TIME_LIMIT: 'time_limit'>}
+    >>> Options(threads=0)
+    Traceback (most recent call last):
+        ...
+    momentlp.errors.OptionError: threads must be an integer from 1 to 2147483647, not 0.
     """
 
     time_limit: float | None = None
@@ -98,45 +173,60 @@ class Options:
         for name in ("time_limit", "feasibility_tolerance"):
             if getattr(self, name) is not None:
                 object.__setattr__(self, name, check_number(name, getattr(self, name)))
-        for name, least in (("iteration_limit", 0), ("threads", 1)):
+        for name, minimum in (("iteration_limit", 0), ("threads", 1)):
+            if (value := getattr(self, name)) is not None:
+                object.__setattr__(self, name, check_integer(name, value, minimum=minimum, maximum=MAX_INTEGER))
+        for name, takes in (("log", "a text"), ("progress", "a Progress")):
             if getattr(self, name) is not None:
-                object.__setattr__(self, name, _check_whole(name, getattr(self, name), least))
-        for name in ("log", "progress"):
-            if getattr(self, name) is not None and not callable(getattr(self, name)):
-                raise OptionError(f"{name} must be a function, not {type(getattr(self, name)).__name__}.")
-        if not isinstance(self.verbose, bool):
-            raise OptionError(f"verbose must be True or False, not {self.verbose!r}.")
+                check_function(name, getattr(self, name), takes)
+        object.__setattr__(self, "verbose", check_bool("verbose", self.verbose))
         if not isinstance(self.native, Mapping):
-            raise OptionError(f"options must be a table of native options, not {type(self.native).__name__}.")
+            raise OptionError(f"options must be a mapping of native options, not {self.native!r}.")
 
     @property
     def sink(self) -> Callable[[str], Any] | None:
-        """Where log lines go: to ``log``, to the screen if verbose, or nowhere."""
+        """The function that receives log lines: ``log``; one that prints, if verbose; None for no log."""
         if self.log is None and self.verbose:
             return partial(print, end="", flush=True)
         return self.log
 
     def asked(self) -> set[Capability]:
-        """Return the capabilities that these options need."""
+        """Return the capabilities that these options need.
+
+        Returns
+        -------
+        set of Capability
+            One for each common option that is not None.
+        """
         return {capability for capability in Capability if getattr(self, capability.value) is not None}
 
 
 @dataclass(frozen=True)
 class Answer:
-    """What a solver came back with.
+    """What a backend returns.
 
-    Attributes
+    Parameters
     ----------
     outcome : Outcome
-    membership : array of shape (N,), or None if it holds no point
+        Why the solver stopped.
+    membership : array of shape (N,), or None
+        The memberships h, or None if the solver found no point.
     multipliers : array of shape (m,), or None
-        One per moment of the problem as it was handed over: the derivative of the optimum by the active bound,
-        ``>= 0`` at an upper bound and ``<= 0`` at a lower one.
+        The multipliers y, one per moment of the problem that the backend received: the derivative of the optimum with
+        respect to the active bound, ``>= 0`` at an upper bound and ``<= 0`` at a lower one.
     message : str
         The solver's own words.
     iterations : int, optional
+        Iterations in all.
     engine : str, optional
-        The engine that ran, where it is not the one the backend declares.
+        The engine that ran, if it is not the one that the backend declares.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> answer = Answer(Outcome.OPTIMAL, np.array([1.0, 1.0, 0.0]), np.array([0.5]), "optimal basis found", iterations=2)
+    >>> answer.outcome.value, answer.iterations
+    ('optimal', 2)
     """
 
     outcome: Outcome
@@ -148,19 +238,43 @@ class Answer:
 
 
 class Backend(ABC):
-    """Base of all backends. Keyword arguments of an instance are native options that every solve with it uses.
+    """Base class of all backends.
+
+    Parameters
+    ----------
+    **native
+        Native options of the solver, used in every solve with this instance.
 
     Attributes
     ----------
     name : str
-        What users call it.
+        The name by which users choose it.
     engine : str
-        The code that does the work. Two backends with one engine are not independent of each other.
+        The code that does the work. Two backends with the same engine are not independent of each other.
     package : str
-        The module that must be importable.
+        The Python package that must be importable.
     extra : str, optional
-        The extra of momentlp that installs ``package``, if it is one.
+        The extra of momentlp that installs ``package``, if there is one.
     capabilities : frozenset of Capability
+        The common options that it honours.
+
+    Examples
+    --------
+    A backend for problems in which the set of all points is feasible:
+
+    >>> import numpy as np
+    >>> class Everything(Backend):
+    ...     name, engine, package = "everything", "numpy", "numpy"
+    ...
+    ...     @classmethod
+    ...     def version(cls):
+    ...         return np.__version__
+    ...
+    ...     def run(self, problem, options):
+    ...         return Answer(Outcome.OPTIMAL, problem.caps, np.zeros(problem.n_moments), "took all points")
+    >>> from momentlp import solve
+    >>> solve(Problem.from_arrays([[-1.0], [1.0]], lower=0.0, upper=0.0), Everything()).objective
+    2.0
     """
 
     name: ClassVar[str]
@@ -175,14 +289,50 @@ class Backend(ABC):
     @classmethod
     @abstractmethod
     def version(cls) -> str:
-        """Load the solver and return its version; raise ImportError if it cannot be loaded."""
+        """Load the solver and return its version.
+
+        Raises
+        ------
+        ImportError
+            If the solver cannot be loaded.
+        """
 
     @abstractmethod
     def run(self, problem: Problem, options: Options) -> Answer:
-        """Solve. Raise :class:`~momentlp.errors.OptionError` for an option the solver refuses."""
+        """Solve a problem.
+
+        Parameters
+        ----------
+        problem : Problem
+            Its moments, weights and caps are scaled already.
+        options : Options
+            ``options.native`` holds the native options of the instance as well.
+
+        Returns
+        -------
+        Answer
+
+        Raises
+        ------
+        OptionError
+            If the solver refuses an option.
+        """
 
     def reject_unknown(self, native: Mapping[str, Any], known: Mapping[str, Any]) -> None:
-        """Raise for native options that are not in a table of known ones."""
+        """Raise OptionError for native options that are not known.
+
+        Parameters
+        ----------
+        native : mapping
+            The native options that the user gave.
+        known : mapping
+            Has the names of all known options as keys.
+
+        Raises
+        ------
+        OptionError
+            For the first unknown name.
+        """
         for option in native:
             if option not in known:
                 raise OptionError(f"{self.name} has no option {option!r}; it knows {', '.join(sorted(known))}.")
@@ -192,13 +342,5 @@ class Backend(ABC):
 
 
 def check_number(name: str, value: Any) -> float:
-    """Return an option as a plain float above zero."""
-    if isinstance(value, (bool, np.bool_)) or not isinstance(value, (Real, np.floating)) or not float(value) > 0:
-        raise OptionError(f"{name} must be a number greater than 0, not {value!r}.")
-    return float(value)
-
-
-def _check_whole(name: str, value: Any, least: int) -> int:
-    if isinstance(value, (bool, np.bool_)) or not isinstance(value, Integral) or not least <= int(value) <= MOST:
-        raise OptionError(f"{name} must be a whole number from {least} to {MOST}, not {value!r}.")
-    return int(value)
+    """Return an option as a float above 0; infinity is allowed."""
+    return argument_checks.check_number(name, value, above=0, infinite=True)

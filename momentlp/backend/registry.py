@@ -1,4 +1,4 @@
-"""Which backends there are. They are found by entry point and loaded only when asked for."""
+"""The registry of backends. They are found by entry point, and a backend is loaded when it is first used."""
 
 from __future__ import annotations
 
@@ -25,12 +25,33 @@ __all__ = [
 
 GROUP = "momentlp.backends"
 AUTO = "auto"
-MODELLER = "pyomo"
 
 
 @dataclass(frozen=True)
 class BackendInfo:
-    """A line about one backend: whether it can be used here and, if not, why."""
+    """A description of one backend.
+
+    Attributes
+    ----------
+    name : str
+        The name by which users choose it.
+    engine : str
+        The code that does the work; ``"?"`` if the backend itself does not load.
+    version : str or None
+        The version of the solver, or None if it is not available.
+    available : bool
+        Whether it can be used here.
+    reason : str
+        Why it cannot be used, and what to do; empty if it can.
+    capabilities : tuple of str
+        The common options that it honours.
+
+    Examples
+    --------
+    >>> info = next(info for info in backends() if info.name == "scipy")
+    >>> info.engine, info.available, info.capabilities
+    ('HiGHS', True, ('feasibility_tolerance', 'iteration_limit', 'time_limit'))
+    """
 
     name: str
     engine: str
@@ -41,7 +62,7 @@ class BackendInfo:
 
 
 class BackendList(list[BackendInfo]):
-    """Backends, shown as a table."""
+    """A list of descriptions of backends that prints as a table."""
 
     def table(self) -> list[list[str]]:
         """Return the rows of the table, headings first, as text."""
@@ -59,21 +80,31 @@ class BackendList(list[BackendInfo]):
 
 
 def backends() -> BackendList:
-    """List every registered backend, by name, without failing for one that cannot be used.
+    """Describe every registered backend, sorted by name, including those that cannot be used here.
+
+    Returns
+    -------
+    BackendList
+        A list of :class:`BackendInfo` that prints as a table.
 
     Examples
     --------
     >>> [info.name for info in backends() if info.available and info.engine == "HiGHS"]
     ['highs', 'pyomo', 'scipy', 'sifting']
     """
-    return BackendList(_describe(name) for name in sorted(_registered()))
+    return BackendList(_describe(name) for name in sorted(_list_entry_points()))
 
 
 def get_backend(backend: str | Backend) -> Backend:
     """Return a backend that is ready to run.
 
-    ``"auto"``, where no problem is at hand to choose by (:func:`momentlp.backend.auto.choose_backend`), is HiGHS: a required dependency,
-    so that the choice depends neither on what else is installed nor on the order. There is no fallback to another solver.
+    Without a problem, ``"auto"`` is HiGHS, which is always installed (with one, :func:`momentlp.backend.auto.choose_backend`
+    decides). There is no fallback to another solver.
+
+    Parameters
+    ----------
+    backend : str or Backend
+        A name or an instance.
 
     Raises
     ------
@@ -81,13 +112,18 @@ def get_backend(backend: str | Backend) -> Backend:
         If no backend has that name.
     BackendUnavailableError
         If the solver behind it is not installed or does not load.
+
+    Examples
+    --------
+    >>> get_backend("auto")
+    Highs()
     """
     if isinstance(backend, str):
         backend = find_backend(backend)()
     if not isinstance(backend, Backend):
         raise BackendNotFoundError(
             f"backend must be a name or an instance of Backend, not {backend!r}; "
-            "give the class its options, or none, to make an instance."
+            "call the class, with or without options, to make an instance."
         )
     available_version(backend)
     return backend
@@ -95,11 +131,17 @@ def get_backend(backend: str | Backend) -> Backend:
 
 def pyomo_backend() -> Any:
     """Return the backend that translates between problems and Pyomo models."""
-    return get_backend(MODELLER)
+    return get_backend("pyomo")
 
 
 def available_version(backend: Backend | type[Backend]) -> str:
-    """Return the version of the solver behind a backend, or say why it cannot be used."""
+    """Return the version of the solver behind a backend.
+
+    Raises
+    ------
+    BackendUnavailableError
+        If the solver is not installed or does not load; the message says what to do.
+    """
     try:
         return backend.version()
     except ModuleNotFoundError as error:
@@ -117,19 +159,27 @@ def available_version(backend: Backend | type[Backend]) -> str:
         ) from error
 
 
-_found: dict[str, type[Backend]] = {}  # reading what every installed package registers takes longer than a small solve
+_loaded: dict[str, type[Backend]] = {}  # a cache: reading all entry points takes longer than a small solve
 
 
-def _registered() -> dict[str, EntryPoint]:
+def _list_entry_points() -> dict[str, EntryPoint]:
     return {point.name: point for point in entry_points(group=GROUP)}
 
 
 def find_backend(name: str) -> type[Backend]:
-    """Return the class of a backend by its name, without loading the solver behind it."""
+    """Return the class of a backend by its name, without loading the solver behind it.
+
+    Raises
+    ------
+    BackendNotFoundError
+        If no backend has that name.
+    SolverError
+        If the package of the backend does not load, or does not hold a subclass of Backend.
+    """
     name = "highs" if name == AUTO else name
-    if name in _found:
-        return _found[name]
-    points = _registered()
+    if name in _loaded:
+        return _loaded[name]
+    points = _list_entry_points()
     if name not in points:
         close = difflib.get_close_matches(name.lower(), points, n=1)
         hint = f" Did you mean {close[0]!r}?" if close else ""
@@ -139,11 +189,11 @@ def find_backend(name: str) -> type[Backend]:
     except Exception as error:
         raise SolverError(
             f"backend {name!r} ({points[name].value}) cannot be loaded: {type(error).__name__}: {error}. "
-            "This is a fault of that backend: reinstall or report it."
+            "The fault is in that backend: reinstall or report it."
         ) from error
     if not (isinstance(cls, type) and issubclass(cls, Backend)):
         raise SolverError(f"backend {name!r} ({points[name].value}) is not a subclass of momentlp.Backend.")
-    _found[name] = cls
+    _loaded[name] = cls
     return cls
 
 

@@ -1,9 +1,10 @@
-"""Tests for users to run on what they add: backends, feature maps, and random data to try them on.
+"""Tests for your own backends and feature maps.
 
-:class:`BackendContract` is a pytest suite by which any backend proves itself, :class:`FeatureMapContract` one for feature
-maps; the strategies of :mod:`momentlp.testing.strategies` draw points, half-spaces and problems for property tests of your
-own. The backends of :mod:`momentlp.testing.faults` misbehave on purpose. ``pip install 'momentlp[testing]'`` brings pytest
-and hypothesis; the contract of backends needs only the first.
+:class:`BackendContract` is a pytest suite for backends, :class:`FeatureMapContract` one for feature maps. The strategies of
+:mod:`momentlp.testing.strategies` draw points, half-spaces and problems for your own property tests, and
+:mod:`momentlp.testing.known_problems` has problems with a known optimum. The backends of :mod:`momentlp.testing.faults`
+return wrong answers on purpose. ``pip install 'momentlp[testing]'`` installs pytest and hypothesis; the contract of backends
+needs only pytest.
 """
 
 from __future__ import annotations
@@ -12,7 +13,8 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 from momentlp.errors import ExtraMissingError
-from momentlp.testing.contract import KNOWN, BackendContract, KnownProblem, backends_without_contract, half_space
+from momentlp.testing.contract import BackendContract, backends_without_contract
+from momentlp.testing.known_problems import KNOWN, KnownProblem, half_space
 
 if TYPE_CHECKING:
     from momentlp.testing.feature_contract import FeatureMapContract
@@ -33,16 +35,17 @@ __all__ = [
     "tolerances",
 ]
 
-WITH_HYPOTHESIS = {"FeatureMapContract": "feature_contract"} | dict.fromkeys(
+# These need hypothesis, so they are loaded when first used.
+MODULE_OF_NAME = {"FeatureMapContract": "feature_contract"} | dict.fromkeys(
     ("clouds", "feature_maps", "half_spaces", "labelled_sets", "problems", "tolerances"), "strategies"
 )
 
 
 def __getattr__(name: str) -> Any:
-    if name not in WITH_HYPOTHESIS:
+    if name not in MODULE_OF_NAME:
         raise AttributeError(f"module 'momentlp.testing' has no attribute {name!r}")
     try:
-        return getattr(import_module(f"momentlp.testing.{WITH_HYPOTHESIS[name]}"), name)
+        return getattr(import_module(f"momentlp.testing.{MODULE_OF_NAME[name]}"), name)
     except ModuleNotFoundError as error:
         raise ExtraMissingError(
             f"momentlp.testing.{name} needs the package {error.name!r}: pip install 'momentlp[testing]'."

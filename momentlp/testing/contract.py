@@ -1,4 +1,4 @@
-"""The contract of a backend: a pytest suite by which any of them, ours or yours, proves itself.
+"""The contract of a backend: a pytest suite that every backend must pass, ours and yours.
 
 Put this into a test module and run pytest::
 
@@ -8,22 +8,20 @@ Put this into a test module and run pytest::
     class TestMine(BackendContract):
         backend = "mine"  # a registered name, or an instance
 
-Everything is checked from outside, through :func:`momentlp.solve`: right answers on problems whose optimum is known without
-a solver, the sign of every multiplier, one meaning for every status, limits, faults, options, threads, determinism. What a
-backend does not declare among its capabilities it must refuse; there is nothing to switch off.
+All tests call :func:`momentlp.solve`. They check the optimum of problems where it is known without a solver, the sign of
+every multiplier, statuses, limits, faults, options, threads and determinism. A backend must refuse the options that it does
+not declare among its capabilities. No test can be switched off.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from itertools import pairwise
 from typing import Any
 
 import numpy as np
 import pytest
-import scipy.sparse as sp
 
 from momentlp.backend.interface import Backend, Capability, Progress
 from momentlp.backend.registry import available_version, get_backend
@@ -34,100 +32,31 @@ from momentlp.proof.certificate import farkas_value
 from momentlp.solution.solution import Solution
 from momentlp.solving.solve_problem import solve
 from momentlp.spec.spec import Spec
-from momentlp.spec.tolerances import Absolute, Relative
+from momentlp.spec.tolerances import Absolute
 from momentlp.status import Status
 from momentlp.testing.faults import FAULTS, Faulty
+from momentlp.testing.known_problems import KNOWN, KnownProblem, half_space
 
-__all__ = ["KNOWN", "BackendContract", "KnownProblem", "backends_without_contract", "half_space"]
+__all__ = ["BackendContract", "backends_without_contract"]
 
 TOLERANCE = 1e-6  # relative, on objectives
 
 
-def half_space(n_points: int, n_features: int, seed: int, *, share: float = 0.3, tie: bool = False) -> tuple[Problem, float]:
-    """Return a problem whose optimum the theorem gives: a half-space of random points, and how many points it has.
-
-    A set cut off by a hyperplane is the largest one with its mean, so with that mean and no tolerance the optimum is its
-    size. With ``tie`` the points lie on an integer grid, many of them in the same place.
-    """
-    random = np.random.default_rng(seed)
-    if tie:
-        X = random.integers(-4, 5, size=(n_points, n_features)).astype(float)
-    else:
-        X = random.normal(size=(n_points, n_features))
-    normal = random.normal(size=n_features)
-    inside = X @ normal >= np.quantile(X @ normal, 1 - share)
-    return Spec(tolerance=Absolute(0.0)).compile(X, mean=X[inside].mean(axis=0)), float(inside.sum())
-
-
-@dataclass(frozen=True)
-class KnownProblem:
-    """A problem, its optimum worked out by hand or by the theorem, and the status it must get."""
-
-    name: str
-    make: Callable[[], Problem]
-    optimum: float
-    status: Status = Status.OPTIMAL
-
-
-def _line(tolerance: Any, mean: float, *points: float) -> Problem:
-    return Spec(tolerance=tolerance).compile(np.array(points)[:, None], mean=[mean])
-
-
-def _known() -> Iterator[KnownProblem]:
-    inf = np.inf
-    yield KnownProblem("three of four on a line", lambda: _line(Absolute(0.0), 1.0, 0, 1, 2, 9), 3.0)
-    # 0 pulls by -1/2 and each of the two ones by 1/2: one of them, or half of both.
-    yield KnownProblem("ties on the boundary", lambda: _line(Absolute(0.0), 0.5, 0, 1, 1), 2.0)
-    # 0 pulls by -1, which two thirds of 2.5 undo.
-    yield KnownProblem("a fraction on the boundary", lambda: _line(Absolute(0.0), 1.0, 0, 2.5), 5 / 3)
-    # sum (x - 0) h <= 1 with x = 1, 2, 3 and the point 0 for free.
-    yield KnownProblem("an absolute tolerance", lambda: _line(Absolute(1.0), 0.0, 0, 1, 2, 3), 2.0)
-    # The mean may be 1 at most: 0, 1 and 2 have it.
-    yield KnownProblem("a relative tolerance", lambda: _line(Relative(0.5), 0.5, 0, 1, 2, 3), 3.0)
-    yield KnownProblem("one point, its own mean", lambda: Spec().compile([[7.0]], labelled=[0]), 1.0)
-    yield KnownProblem("a constant feature", lambda: Spec().compile([[5.0], [5.0], [5.0]], labelled=[1]), 3.0)
-    yield KnownProblem("the same point many times", lambda: _line(Absolute(0.0), 0.0, *([1.0] * 10), *([-2.0] * 3)), 9.0)
-    # Given the column as it is, solvers drop entries below 1e-9 and say 4999.
-    yield KnownProblem(
-        "entries below what solvers keep", lambda: _line(Absolute(0.0), 0.0, *([9e-10] * 4999), -1e-6), 1 + 1e-6 / 9e-10
-    )
-    yield KnownProblem("entries far above one", lambda: _line(Absolute(0.0), 0.0, *([9e10] * 4999), -1e14), 1 + 1e14 / 9e10)
-    yield KnownProblem("far from the origin", lambda: _line(Absolute(0.0), 1e9 + 1, 1e9, 1e9 + 1, 1e9 + 2, 1e9 + 64), 3.0)
-    yield KnownProblem(
-        "weights and caps",
-        lambda: Problem.from_arrays([[1.0], [-1.0], [-1.0]], 0, 0, weights=[1, 5, 2], caps=[2, 1, 3]),
-        9.0,
-    )
-    yield KnownProblem("a negative weight", lambda: Problem.from_arrays([[1.0], [-1.0]], 0, 0, weights=[3.0, -1.0]), 2.0)
-    yield KnownProblem("a bound above only", lambda: Problem.from_arrays([[1.0], [2.0], [3.0]], -inf, 3.0), 2.0)
-    yield KnownProblem("a bound below only", lambda: Problem.from_arrays([[-1.0], [-2.0], [-3.0]], -3.0, inf), 2.0)
-    yield KnownProblem(
-        "a moment without bounds", lambda: Problem.from_arrays([[1.0, 1.0], [2.0, 1.0]], [-inf, 0], [inf, 1]), 1.0
-    )
-    # -1 and 1 alone make the least size of 2; a fifth of the point at 5 needs all of the -1 instead of the 1.
-    yield KnownProblem(
-        "a least size", lambda: Problem.from_arrays([[1.0, 1.0], [-1.0, 1.0], [5.0, 1.0]], [0.0, 2.0], [0.0, inf]), 2.0
-    )
-    yield KnownProblem("moments that repeat", lambda: Problem.from_arrays([[1.0, 2.0, 0.0], [-1.0, -2.0, 0.0]], 0, 0), 2.0)
-    yield KnownProblem(
-        "sparse features, centred",
-        lambda: Spec().compile(sp.csr_array([[0.0, 1.0], [0.0, 0.0], [2.0, 0.0]]), mean=[0.0, 0.5]),
-        2.0,
-    )
-    yield KnownProblem("the mean outside the hull", lambda: _line(Absolute(0.0), 0.0, 1, 2, 3), 0.0, Status.EMPTY)
-    yield KnownProblem("a sliver by the tolerance", lambda: _line(Absolute(0.001), 0.0, 1, 2, 3), 0.001, Status.EMPTY)
-    for seed, (points, features) in enumerate([(50, 1), (200, 2), (300, 3), (200, 6), (400, 12)]):
-        for tie in (False, True):
-            problem, size = half_space(points, features, seed, tie=tie)
-            name = f"half-space of {points} points, {features} features{', on a grid' if tie else ''}"
-            yield KnownProblem(name, lambda problem=problem: problem, size)  # type: ignore[misc]  # mypy cannot infer it
-
-
-KNOWN = tuple(_known())
-
-
 class BackendContract:
-    """Subclass it, set ``backend``, run pytest."""
+    """The test suite of a backend: subclass it in a test module, set ``backend``, and run pytest.
+
+    Attributes
+    ----------
+    backend : str or Backend
+        A registered name, or an instance.
+
+    Examples
+    --------
+    >>> class TestHighs(BackendContract):
+    ...     backend = "highs"
+    >>> TestHighs().solve(TestHighs().easy).status.name
+    'OPTIMAL'
+    """
 
     backend: str | Backend
 
@@ -135,7 +64,7 @@ class BackendContract:
 
     @pytest.mark.parametrize("known", KNOWN, ids=lambda known: known.name)
     def test_known_optimum(self, known: KnownProblem) -> None:
-        """The objective, the status and the certificate are what the problem says."""
+        """The objective and the status are the known ones, and the certificate holds."""
         solution = self.solve(known.make())
         assert solution.status is known.status, solution.message
         assert solution.objective == pytest.approx(known.optimum, rel=TOLERANCE, abs=TOLERANCE)
@@ -162,7 +91,7 @@ class BackendContract:
 
     @pytest.mark.parametrize("seed", range(3))
     def test_multipliers_are_derivatives(self, seed: int) -> None:
-        """Moving an active bound by a little changes the optimum by the multiplier times as much, at either side."""
+        """If an active bound moves by a small step, the optimum changes by the multiplier times the step."""
         problem = _two_sided(seed)
         solution = self.solve(problem)
         y = solution.multipliers
@@ -177,7 +106,7 @@ class BackendContract:
     # statuses -------------------------------------------------------------------------------------------------------
 
     def test_empty_carries_the_separating_direction(self) -> None:
-        """No set has the mean: every point lies beyond it along the direction."""
+        """If no set has the mean, all points lie on one side of it along the direction."""
         X = np.random.default_rng(0).normal(size=(60, 3)) + 6.0
         problem = Spec().compile(X, mean=np.zeros(3))
         solution = self.solve(problem)
@@ -185,7 +114,7 @@ class BackendContract:
         assert (X @ solution.direction > 0).all()
 
     def test_infeasible_carries_a_proof(self) -> None:
-        """Bounds that contradict each other: the multipliers are a Farkas proof."""
+        """If the bounds contradict each other, the multipliers are a Farkas proof."""
         A = np.column_stack([np.linspace(1, 2, 20), np.ones(20)])
         problem = Problem.from_arrays(A, [0.0, 5.0], [0.0, np.inf])
         solution = self.solve(problem)
@@ -196,7 +125,7 @@ class BackendContract:
 
     @pytest.mark.parametrize("limit", [{"iteration_limit": 0}, {"iteration_limit": 3}, {"time_limit": 1e-4}], ids=str)
     def test_limits_leave_a_valid_point_and_bound(self, limit: dict[str, Any]) -> None:
-        """Stopped early, what is returned is feasible and the bound is true; or the backend refuses the option."""
+        """A solution that was stopped early is feasible and its bound is true; or the backend refuses the option."""
         problem = Spec(tolerance=Absolute(1.0)).compile(np.random.default_rng(1).normal(size=(500, 15)), labelled=range(40))
         if Capability(next(iter(limit))) not in self.instance.capabilities:
             with pytest.raises(OptionError):
@@ -213,7 +142,7 @@ class BackendContract:
     @pytest.mark.parametrize("size", [(1, 1), (2, 1), (7, 3), (40, 2), (300, 20), (2000, 5)], ids=str)
     @pytest.mark.parametrize("limit", [{"iteration_limit": 0}, {"iteration_limit": 1}, {"time_limit": 1e-9}], ids=str)
     def test_limits_are_safe_at_every_size(self, size: tuple[int, int], limit: dict[str, Any]) -> None:
-        """However small the problem or the limit: a feasible point below the optimum and a bound above it."""
+        """For every size of problem and limit, the point is feasible and the bound is not below the optimum."""
         if Capability(next(iter(limit))) not in self.instance.capabilities:
             pytest.skip("the backend declares no such limit")
         X = np.random.default_rng(size).normal(size=size)
@@ -229,7 +158,7 @@ class BackendContract:
     @pytest.mark.parametrize("repair", [True, False], ids=["repaired", "as it is"])
     @pytest.mark.parametrize("fault", [fault for fault in FAULTS if fault != "hangs"])
     def test_nothing_wrong_gets_through(self, fault: str, repair: bool) -> None:
-        """Whatever is done to the answers of this backend: an error, or nothing said that is not true."""
+        """If the answers of this backend are changed, the result is an error or a true statement."""
         problem, optimum = half_space(80, 3, seed=2)
         try:
             solution = solve(problem, Faulty(fault, self.backend), repair=repair)
@@ -245,7 +174,7 @@ class BackendContract:
             assert solution.objective <= optimum * (1 + TOLERANCE)
 
     def test_a_backend_that_hangs_is_stopped(self) -> None:
-        """In a process of its own, a backend that never comes back is stopped by the time limit."""
+        """In a separate process, the time limit stops a backend that never returns."""
         problem, optimum = half_space(80, 3, seed=2)
         solution = solve(problem, Faulty("hangs", self.backend), isolate=True, time_limit=0.5)
         assert solution.status is Status.LIMIT, solution.message
@@ -253,7 +182,7 @@ class BackendContract:
         assert solution.bound >= optimum
 
     def test_runs_in_a_process_of_its_own(self) -> None:
-        """Isolated, it gives the same answer to the last bit."""
+        """In a separate process, the answer is the same to the last bit."""
         problem, _ = half_space(80, 3, seed=2)
         alone, here = self.solve(problem, isolate=True), self.solve(problem)
         assert alone.status is Status.OPTIMAL, alone.message
@@ -289,13 +218,13 @@ class BackendContract:
                 self.solve(self.easy, **{capability.value: value})
 
     def test_a_start_changes_the_way_and_not_the_answer(self) -> None:
-        """The answer itself, that to a problem nearby and nonsense are all good enough to start from."""
+        """The optimum is the same from every start: the answer itself, that of a similar problem, or random numbers."""
         problem, _ = half_space(300, 5, seed=3)
         answer = self.solve(problem)
         random = np.random.default_rng(0)
-        nonsense = random.random(problem.n_points), random.normal(size=problem.n_moments)
-        nearby = replace(problem, weights=problem.weights * np.linspace(0.9, 1.1, problem.n_points))
-        for start in (answer, self.solve(nearby), nonsense):
+        random_start = random.random(problem.n_points), random.normal(size=problem.n_moments)
+        similar = replace(problem, weights=problem.weights * np.linspace(0.9, 1.1, problem.n_points))
+        for start in (answer, self.solve(similar), random_start):
             if Capability.START in self.instance.capabilities:
                 again = self.solve(problem, start=start)
                 assert again.status is Status.OPTIMAL
@@ -305,7 +234,7 @@ class BackendContract:
                     self.solve(problem, start=start)
 
     def test_time_limit_is_felt(self) -> None:
-        """A solve that takes longer than its limit is stopped by it."""
+        """The time limit stops a solve that would take longer."""
         if Capability.TIME_LIMIT not in self.instance.capabilities:
             pytest.skip("the backend declares no time limit")
         problem = Spec(tolerance=Absolute(1e-3)).compile(
@@ -328,12 +257,12 @@ class BackendContract:
         assert all(later.iterations >= sooner.iterations for sooner, later in pairwise(reports))
 
     def test_feasibility_tolerance_out_of_range_is_an_error(self) -> None:
-        """A tolerance that the solver cannot hold is refused, not clipped."""
+        """A tolerance out of the range of the solver is refused, not clipped."""
         with pytest.raises(OptionError):
             self.solve(self.easy, feasibility_tolerance=1e-300)
 
     def test_log_reaches_the_function_given(self) -> None:
-        """A backend that declares a log hands over its text."""
+        """A backend that declares a log passes its text to the function."""
         if Capability.LOG not in self.instance.capabilities:
             with pytest.raises(OptionError):
                 self.solve(self.easy, log=print)
@@ -343,7 +272,7 @@ class BackendContract:
         assert "".join(lines).strip()
 
     def test_verbose_is_understood(self, capfd: pytest.CaptureFixture[str]) -> None:
-        """Every backend can be asked to show its own log."""
+        """Every backend prints its own log with ``verbose=True``."""
         assert self.solve(half_space(400, 12, seed=4)[0], verbose=True).status is Status.OPTIMAL
         assert capfd.readouterr().out.strip(), "verbose=True printed nothing: use options.sink, or the solver's own switch"
 
@@ -371,10 +300,10 @@ class BackendContract:
         assert np.array_equal(first.membership, second.membership)
         assert np.array_equal(first.multipliers, second.multipliers)
 
-    # what it says of itself -----------------------------------------------------------------------------------------
+    # description -----------------------------------------------------------------------------------------
 
     def test_describes_itself(self) -> None:
-        """Name, engine and version are there, and reach the solution."""
+        """The solution carries the name and the version of the backend."""
         solution = self.solve(self.easy)
         cls = type(self.instance)
         assert solution.backend == cls.name
@@ -391,18 +320,28 @@ class BackendContract:
 
     @property
     def easy(self) -> Problem:
-        """A problem that takes no time."""
+        """A problem that is solved in no time."""
         return half_space(60, 2, seed=1)[0]
 
     def solve(self, problem: Problem, **options: Any) -> Solution:
-        """Solve with the backend under test; exact arithmetic must not have had to step in for it."""
+        """Solve with the backend under test; the answer must not come from the exact fallback."""
         solution = solve(problem, self.backend, **options)
         assert "solved exactly" not in solution.repairs, solution.message
         return solution
 
 
 def backends_without_contract(suite: type[BackendContract] = BackendContract) -> set[str]:
-    """Return the registered backends for which no subclass of the contract has been defined."""
+    """Return the names of the registered backends that no subclass of the contract tests.
+
+    Parameters
+    ----------
+    suite : type
+        The contract whose direct subclasses count.
+
+    Returns
+    -------
+    set of str
+    """
     tested = {cls.backend if isinstance(cls.backend, str) else cls.backend.name for cls in suite.__subclasses__()}
     return {info.name for info in registered()} - tested
 
@@ -415,6 +354,7 @@ def _two_sided(seed: int) -> Problem:
 
 
 def _move_bound(problem: Problem, moment: int, side: str, step: float) -> Problem:
+    """Return the problem with one bound, ``"lower"`` or ``"upper"``, moved by a step."""
     block = problem.blocks[0]
     lower, upper = block.lower.copy(), block.upper.copy()
     (upper if side == "upper" else lower)[moment] += step

@@ -1,4 +1,4 @@
-"""The contract of a feature map: a pytest suite by which a map of your own shows that the theorem holds in its features.
+"""The contract of a feature map: a pytest suite that checks that the theorem holds in the features of your own map.
 
 ::
 
@@ -41,19 +41,20 @@ TOLERANCE = 1e-6
 
 
 class FeatureMapContract:
-    """Subclass it, set ``features``, run pytest.
+    """The test suite of a feature map: subclass it in a test module, set ``features``, and run pytest.
 
     Attributes
     ----------
     features : FeatureMap
+        The map under test.
     points : hypothesis strategy
-        Draws arrays of points that the map accepts; those it refuses with an error of momentlp are passed over.
+        Draws arrays of points that the map accepts; points that it refuses with an error of momentlp are skipped.
     depends_on_order : bool
-        Whether features may change with the order of the points, as they do where landmarks are drawn by position.
+        Whether features may change with the order of the points, for instance because landmarks are drawn by position.
     """
 
     def __init_subclass__(cls, **keywords: Any) -> None:
-        """Make a test of every check. Each subclass gets its own: hypothesis keeps what it found for each apart."""
+        """Make a test of every check. Each subclass gets its own functions, so that hypothesis keeps its examples apart."""
         super().__init_subclass__(**keywords)
         for name, check in vars(FeatureMapContract).items():
             if name.startswith("check_"):
@@ -76,7 +77,7 @@ class FeatureMapContract:
         assert np.array_equal(phi, _dense(second.features))
 
     def check_new_points_are_mapped_like_the_old_ones(self, data: st.DataObject) -> None:
-        """Points that are mapped again as if they were new get the features they had (except where the map is a graph)."""
+        """Points that are mapped again as new points get the same features (except if the map is a graph)."""
         X = data.draw(self.points)
         block = self.compile(X, mean=None).blocks[0]
         assert block.fitted is not None
@@ -87,7 +88,7 @@ class FeatureMapContract:
             assert np.allclose(again, _dense(block.features), rtol=1e-9, atol=1e-9 * size)
 
     def check_a_half_space_is_the_largest_set_with_its_mean(self, data: st.DataObject) -> None:
-        """Sufficiency: what a hyperplane in feature space cuts off is the optimum for its own mean."""
+        """Sufficiency: a set that a hyperplane in feature space separates is the optimum for its own mean."""
         X = data.draw(self.points)
         phi = _dense(self.compile(X, mean=None).blocks[0].features)
         h = data.draw(half_spaces(phi))
@@ -96,7 +97,7 @@ class FeatureMapContract:
         assert solution.objective == pytest.approx(h.sum(), rel=TOLERANCE)
 
     def check_the_largest_set_is_cut_off_by_its_multipliers(self, data: st.DataObject) -> None:
-        """Necessity: the multipliers are a hyperplane with the set on one side, and the separator knows it."""
+        """Necessity: the multipliers are a hyperplane that separates the optimum, and the separator computes its scores."""
         X = data.draw(self.points)
         solution = self.solved(X, data.draw(labelled_sets(len(X))))
         h, s = solution.membership, solution.scores
@@ -107,7 +108,7 @@ class FeatureMapContract:
             assert np.allclose(solution.separator.decision_function(X), s, atol=1e-6 * size)
 
     def check_order_of_points_does_not_matter(self, data: st.DataObject) -> None:
-        """Shuffle the points: the optimum stays."""
+        """Shuffle the points: the optimum does not change."""
         X = data.draw(self.points)
         labelled = data.draw(labelled_sets(len(X)))
         if self.depends_on_order:
@@ -117,7 +118,7 @@ class FeatureMapContract:
         assert moved.objective == pytest.approx(self.solved(X, labelled).objective, rel=1e-4)
 
     def check_a_saved_problem_comes_back(self, data: st.DataObject) -> None:
-        """Save and load: what the map learned survives, unless it says that it cannot be saved."""
+        """Save and load a problem: the map gives the same features, unless it cannot be saved."""
         X = data.draw(self.points)
         problem = self.compile(X, mean=None)
         fitted = problem.blocks[0].fitted
@@ -131,7 +132,7 @@ class FeatureMapContract:
         assert np.array_equal(_dense(again.fitted(X)), _dense(fitted(X)))
 
     def solved(self, X: FloatArray, labelled: Any) -> Solution:
-        """Solve for the mean of labelled points, with a tolerance that rounding cannot matter against."""
+        """Solve for the mean of labelled points, with a tolerance far above rounding errors."""
         try:
             problem = Spec(features=self.features, tolerance=Absolute(1e-3)).compile(X, labelled=labelled)
         except (CompileError, DataError):
@@ -143,7 +144,7 @@ class FeatureMapContract:
         return solution
 
     def compile(self, X: FloatArray, mean: FloatArray | None) -> Problem:
-        """Compile for a known mean (that of all points, if None), with no tolerance."""
+        """Compile for a given mean (that of all points, if None), without tolerance."""
         spec = Spec(features=self.features, tolerance=Absolute(0.0))
         try:
             if mean is None:

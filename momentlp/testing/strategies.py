@@ -1,4 +1,4 @@
-"""Random data for property tests, as hypothesis strategies: the awkward cases come up as often as the ordinary ones.
+"""Random data for property tests, as hypothesis strategies: difficult cases are as frequent as ordinary ones.
 
 ::
 
@@ -9,8 +9,8 @@
     @given(clouds(max_dims=3).flatmap(lambda X: half_spaces(X).map(lambda h: (X, h))))
     def test_my_features(case): ...
 
-Values come from numpy, by a seed that hypothesis draws: thousands of examples a minute, and a failing one is still shrunk to
-the fewest points and dimensions for which some seed fails.
+Hypothesis draws the sizes and a seed, and numpy draws the values from that seed. So there are thousands of examples a
+minute, and hypothesis still shrinks a failing example to the fewest points and dimensions.
 """
 
 from __future__ import annotations
@@ -51,10 +51,10 @@ def clouds(
     ----------
     min_points, max_points, max_dims : int
     decades : int
-        Units go from ``10**-decades`` to ``10**decades`` (powers of two, so that ties stay ties).
+        The scale lies between ``10**-decades`` and ``10**decades``. It is a power of two, so that equal values stay equal.
     shapes : tuple of str
-        Of which kinds: ``"general"`` position; an integer ``"grid"`` on which everything ties; few places ``"repeated"``
-        many times; ``"flat"``, on a line or a plane; one point an ``"outlier"``, a thousand times further out.
+        The kinds to draw from: ``"general"`` position; an integer ``"grid"`` with many ties; a few points ``"repeated"``
+        many times; ``"flat"``, in a subspace; ``"outlier"``, with one point a thousand times further out.
     """
     n, d = draw(st.integers(min_points, max_points)), draw(st.integers(1, max_dims))
     shape, random = draw(st.sampled_from(shapes)), np.random.default_rng(draw(_seeds()))
@@ -75,16 +75,17 @@ def clouds(
 
 @st.composite
 def half_spaces(draw: st.DrawFn, features: FloatArray) -> FloatArray:
-    """Draw a linearly separable set: memberships 1 beyond a hyperplane, 0 before it, and anything on it.
+    """Draw a linearly separable set: memberships 1 on one side of a hyperplane, 0 on the other, and any value on it.
 
-    Some point always lies beyond: a set that is on the hyperplane altogether is not the largest with its mean, because all
-    its multiples have the same mean. Features that all coincide have no such hyperplane, and are passed over.
+    At least one point lies strictly on the side of the set: a set that lies on the hyperplane is not the largest with its
+    mean, because all its multiples have the same mean. If all features coincide there is no such hyperplane, and the example
+    is discarded.
     """
     random = np.random.default_rng(draw(_seeds()))
     d = features.shape[1]
     normal = random.integers(-3, 4, d).astype(np.float64) if draw(st.booleans()) else random.normal(size=d)
     scores = np.sum(features * normal, axis=1)  # not a matrix product: equal rows must get equal scores
-    if np.ptp(scores) > 0:  # and what differs by rounding alone is no different
+    if np.ptp(scores) > 0:  # scores that differ only by rounding count as equal
         scores = np.round((scores - scores.min()) / np.ptp(scores) * 1e8)
     levels = np.unique(scores)[:-1]
     assume(levels.size > 0)
@@ -94,13 +95,13 @@ def half_spaces(draw: st.DrawFn, features: FloatArray) -> FloatArray:
 
 
 def feature_maps(*, landmarks: int = 4) -> st.SearchStrategy[FeatureMap]:
-    """Draw one of the maps that work point by point: linear, quadratic, or a kernel with at most so many landmarks."""
+    """Draw a map that maps each point on its own: linear, quadratic, or a kernel with at most ``landmarks`` landmarks."""
     kernels = st.integers(1, landmarks).map(lambda number: Kernel(landmarks=number))
     return st.one_of(st.just(Linear()), st.just(Quadratic()), kernels)
 
 
 def tolerances() -> st.SearchStrategy[Tolerance]:
-    """Draw a tolerance: none, some on the sum, on the mean, or in standard errors."""
+    """Draw a tolerance on the sum, on the mean, or in standard errors; some are zero."""
     some = st.sampled_from([0.0, 1e-6, 0.1, 0.5, 2.0])
     return st.one_of(
         some.map(Absolute),
@@ -110,17 +111,17 @@ def tolerances() -> st.SearchStrategy[Tolerance]:
 
 
 def labelled_sets(n_points: int, *, least: int = 1, most: int = 6) -> st.SearchStrategy[list[int]]:
-    """Draw the indices of some labelled points."""
+    """Draw the sorted indices of some labelled points: at least ``least`` and at most ``most`` of them."""
     chosen = st.sets(st.integers(0, n_points - 1), min_size=least, max_size=min(most, n_points))
     return chosen.map(sorted)
 
 
 @st.composite
 def problems(draw: st.DrawFn, *, max_points: int = 25, max_moments: int = 5, feasible: bool = False) -> Problem:
-    """Draw a problem in small whole numbers, where floats are exact and ties are everywhere.
+    """Draw a problem in small integers, where floats are exact and ties are frequent.
 
-    Equations, two-sided and one-sided bounds, weights (some zero or below) and caps (some zero); unless it has to be
-    ``feasible``, some ask for more than the points can give.
+    It has equations, two-sided and one-sided bounds, weights (some zero or negative) and caps (some zero). Unless
+    ``feasible`` is True, some problems are infeasible.
     """
     random = np.random.default_rng(draw(_seeds()))
     n, m = draw(st.integers(1, max_points)), draw(st.integers(1, max_moments))

@@ -9,6 +9,7 @@ import scipy.sparse as sp
 from pyomo.core.expr.visitor import identify_variables
 
 import momentlp as mlp
+from momentlp_pyomo import Pyomo
 
 
 def problem(sparse: bool = False) -> mlp.Problem:
@@ -156,6 +157,14 @@ def test_a_solver_that_pyomo_lacks_here_is_named() -> None:
         mlp.solve(problem(), "pyomo", options={"solver": "nope"})
     with pytest.raises(mlp.OptionError, match="not installed here"):
         mlp.solve(problem(), "pyomo", options={"solver": "cplex"})
+
+
+def test_a_row_that_highs_rejects_is_a_failure_and_not_a_crash() -> None:
+    """HiGHS takes no entries above 1e15. Pyomo does not notice, and fails when it looks for the dual of the row."""
+    huge = mlp.Problem.from_arrays([[1.0], [-1.0], [3e15]], -1e-8, 1e-8)
+    answer = Pyomo().run(huge, mlp.Options())
+    assert answer.outcome is mlp.Outcome.FAILED
+    assert "rejected a row" in answer.message
 
 
 def test_the_engine_is_the_one_that_ran() -> None:

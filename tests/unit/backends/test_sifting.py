@@ -7,21 +7,20 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import momentlp as mlp
-from momentlp.backend.auto import choose_backend
 from momentlp.testing import problems
-from momentlp_sifting import Sifting, restricted, sift
-from momentlp_sifting.interior import Barrier, follow
+from momentlp_sifting import Sifting, restricted_master, sifting
+from momentlp_sifting.interior_point import DenseProgram, follow_central_path
 
 
 @pytest.fixture
 def tiny(monkeypatch: pytest.MonkeyPatch) -> None:
     """Make everything that is for thousands of points happen with dozens."""
-    monkeypatch.setattr(restricted, "SMALL", 10)
-    monkeypatch.setattr(restricted, "NEAREST", 3)
-    monkeypatch.setattr(sift, "AT_ONCE", (30, 2))
-    monkeypatch.setattr(sift, "FIRST", 15)
-    monkeypatch.setattr(sift, "PER_MOMENT", 2)
-    monkeypatch.setattr(sift, "REACH", 5)
+    monkeypatch.setattr(restricted_master, "MAX_ENTRIES_AT_ONCE", 10)
+    monkeypatch.setattr(restricted_master, "N_EXTRA_POINTS", 3)
+    monkeypatch.setattr(sifting, "AT_ONCE", (30, 2))
+    monkeypatch.setattr(sifting, "MIN_SAMPLE", 15)
+    monkeypatch.setattr(sifting, "MIN_SAMPLE_PER_MOMENT", 2)
+    monkeypatch.setattr(sifting, "N_NEAR_POINTS", 5)
 
 
 def same(one: mlp.Solution, other: mlp.Solution) -> None:
@@ -159,25 +158,6 @@ def test_limits_and_log_are_kept() -> None:
     assert any("changed sides" in line for line in lines)
 
 
-@pytest.mark.parametrize(
-    ("n", "m", "name"), [(100, 3, "highs"), (5000, 20, "sifting"), (5000, 2000, "highs"), (50_000, 256, "sifting")]
-)
-def test_auto_chooses_by_shape(n: int, m: int, name: str) -> None:
-    assert choose_backend(mlp.Problem.from_arrays(np.zeros((n, m)), -1.0, 1.0)) == name
-
-
-def test_auto_leaves_sparse_features_to_highs() -> None:
-    import scipy.sparse as sp
-
-    X = sp.random_array((3000, 40), density=0.02, rng=0)
-    assert choose_backend(mlp.Problem.from_arrays(X, -1.0, 1.0)) == "highs"
-    assert mlp.solve(mlp.Spec(tolerance=mlp.Absolute(1.0)).compile(X, labelled=[0, 1, 2])).backend == "highs"
-
-
-def test_native_options_under_auto_are_those_of_highs() -> None:
-    assert mlp.solve(gaussian_problem(8000), options={"presolve": "on"}).backend == "highs"
-
-
 class TestStart:
     @pytest.mark.parametrize("backend", ["highs", "sifting"])
     @pytest.mark.parametrize("n", [800, 30_000])
@@ -232,13 +212,15 @@ class TestInterior:
         problem = gaussian_problem(5000, 12)
         optimum = mlp.solve(problem, "highs", feasibility_tolerance=1e-9)
         A = problem.A.toarray()
-        found, steps = follow(Barrier(A, problem.weights, problem.caps, problem.lower, problem.upper), lambda: False)
+        found, steps = follow_central_path(
+            DenseProgram(A, problem.weights, problem.caps, problem.lower, problem.upper), lambda: False
+        )
         assert steps < 30
-        assert set(np.flatnonzero(optimum.multipliers)) <= set(np.flatnonzero(found.held))
+        assert set(np.flatnonzero(optimum.multipliers)) <= set(np.flatnonzero(found.active))
         inside, near = optimum.membership > 0.5, np.abs(problem.weights - A @ optimum.multipliers) < 0.2
         assert ((found.h > 0.5) == inside)[~near].all()
 
     def test_time_that_is_up(self) -> None:
         problem = gaussian_problem(3000)
-        barrier = Barrier(problem.A.toarray(), problem.weights, problem.caps, problem.lower, problem.upper)
-        assert follow(barrier, lambda: True)[1] == 0
+        barrier = DenseProgram(problem.A.toarray(), problem.weights, problem.caps, problem.lower, problem.upper)
+        assert follow_central_path(barrier, lambda: True)[1] == 0

@@ -7,6 +7,7 @@ from fractions import Fraction
 import numpy as np
 import pytest
 import scipy.sparse as sp
+from conftest import BACKENDS
 
 import momentlp as mlp
 from momentlp.proof.certificate import farkas_value
@@ -35,7 +36,7 @@ def test_exact_and_float_optimum_agree_on_whole_numbers(block: int) -> None:
     random = np.random.default_rng([4, block])
     for number in range(100):
         problem = whole_problem(random)
-        solution = mlp.solve(problem, ("highs", "glpk", "scipy")[number % 3])
+        solution = mlp.solve(problem, BACKENDS[number % len(BACKENDS)])
         proof = solution.certificate.exact()
         assert proof.confirmed, proof
         if proof.status is mlp.Status.INFEASIBLE:

@@ -11,7 +11,7 @@ from helpers.gaussian import gaussians
 
 import momentlp as mlp
 from momentlp.points import chunked as chunks
-from momentlp_sifting import sift
+from momentlp_sifting import sifting
 
 N, M = 6000, 5
 SPECS = {
@@ -25,8 +25,8 @@ SPECS = {
 @pytest.fixture(autouse=True)
 def _small_samples(monkeypatch: pytest.MonkeyPatch) -> None:
     """Let some thousand points take the way of some million."""
-    monkeypatch.setattr(sift, "AT_ONCE", (200, 2))
-    monkeypatch.setattr(sift, "FIRST", 300)
+    monkeypatch.setattr(sifting, "AT_ONCE", (200, 2))
+    monkeypatch.setattr(sifting, "MIN_SAMPLE", 300)
 
 
 def points() -> tuple[np.ndarray, np.ndarray]:

@@ -237,11 +237,11 @@ def test_a_log_may_be_a_stream() -> None:
 
 @pytest.mark.parametrize("backend", ["highs", "glpk"])
 def test_progress_is_reported(backend: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    import momentlp_glpk
-    import momentlp_highs.running
+    import momentlp_glpk.solver
+    import momentlp_highs.interrupt
 
-    monkeypatch.setattr(momentlp_highs.running, "SECONDS_BETWEEN_REPORTS", 0.0)
-    monkeypatch.setattr(momentlp_glpk, "ENTRIES_PER_SLICE", 0)
+    monkeypatch.setattr(momentlp_highs.interrupt, "SECONDS_BETWEEN_REPORTS", 0.0)
+    monkeypatch.setattr(momentlp_glpk.solver, "ENTRIES_PER_SLICE", 0)
     reports: list[mlp.Progress] = []
     solution = mlp.solve(half_space(600, 20, seed=2)[0], backend, progress=reports.append)
     assert solution.status is mlp.Status.OPTIMAL
@@ -250,10 +250,10 @@ def test_progress_is_reported(backend: str, monkeypatch: pytest.MonkeyPatch) -> 
 
 
 def test_slices_do_not_change_what_glpk_finds(monkeypatch: pytest.MonkeyPatch) -> None:
-    import momentlp_glpk
+    import momentlp_glpk.solver
 
     problem, size = half_space(600, 20, seed=2)
-    monkeypatch.setattr(momentlp_glpk, "ENTRIES_PER_SLICE", 0)
+    monkeypatch.setattr(momentlp_glpk.solver, "ENTRIES_PER_SLICE", 0)
     solution = mlp.solve(problem, "glpk")
     assert solution.objective == pytest.approx(size)
 
