@@ -1,7 +1,7 @@
 """GLPK, through swiglpk: the one engine here that shares no code with HiGHS.
 
 The dual simplex with the long-step ("flip") ratio test is the default: memberships have two bounds, and one step of it may
-pass hundreds of them. ``benchmarks/solver_options.py`` shows what that saves.
+pass hundreds of them. ``benchmarks/cost/solver_options.py`` shows what that saves.
 
 GLPK is not re-entrant and swiglpk holds Python's lock while it works. So one solve runs at a time, and the simplex is run in
 slices of a fixed number of iterations (a function of the problem's size, so that results do not depend on the clock):

@@ -12,7 +12,7 @@ from momentlp.problem.problem import Problem
 
 __all__ = ["choose_backend", "resolve_backend"]
 
-ENTRIES = 32_000  # N m below which HiGHS on the whole is as fast (benchmarks/choice.py)
+ENTRIES = 32_000  # N m below which HiGHS on the whole is as fast (benchmarks/speed/auto_rule.py)
 PER_MOMENT = 2  # fewer points per moment leave little to sift
 MOMENTS = 1500  # above this many, the matrices of the interior-point method are too large
 
