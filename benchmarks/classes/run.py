@@ -135,10 +135,10 @@ def _judge(key: Key, found: Found, truth: np.ndarray, seconds: float) -> Result:
 
 def _print_progress(number: int, total: int, key: Key, outcome: Result | str, passed: float) -> None:
     case, split_number, name = key
-    said = f"F1 {outcome.f1:.3f}  {outcome.seconds:5.2f} s" if isinstance(outcome, Result) else f"failed: {outcome}"
+    text = f"F1 {outcome.f1:.3f}  {outcome.seconds:5.2f} s" if isinstance(outcome, Result) else f"failed: {outcome}"
     title = f"{name:16} {case.name:9} {case.n_known:4} labels, split {split_number}"
     left = passed / number * (total - number) / 60
-    print(f"{number:5}/{total}  {title}  {said}  (at this pace {left:.0f} min left)", flush=True)
+    print(f"{number:5}/{total}  {title}  {text}  (at this pace {left:.0f} min left)", flush=True)
 
 
 if __name__ == "__main__":

@@ -51,7 +51,7 @@ UNITS = {
     "seconds": Unit(
         "seconds", 1.0,
         "Time from the moment matrix (momentlp: from the points) to the answer, modelling included; median of the rounds. "
-        "A line ends at the last size that its way solved in time.",
+        "A line ends at the last size that its peer solved in time.",
         "long", "fastest", format_seconds,
     ),
     "memory": Unit(

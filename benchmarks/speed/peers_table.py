@@ -19,9 +19,9 @@ from benchmarks.common.report import Row, format_bytes, format_markdown, format_
 from benchmarks.common.timing import median_ratio
 from benchmarks.common.usps_digits import reason_without_usps
 
-ABOUT = f"""All ways take turns, each in a process of its own. Times are medians over the rounds (and their range), ratios
+ABOUT = f"""All peers take turns, each in a process of its own. Times are medians over the rounds (and their range), ratios
 medians over the rounds of the ratio within a round: how many times as long as {REFERENCE}, with and without modelling.
-*Modelling* is the time until a solver has the problem, *solving* the rest, which for momentlp includes the certificate. The
+*Modelling* is the time until a solver has the problem. *Solving* is the rest; for momentlp it includes the certificate. The
 peers are given the moment matrix ready made; momentlp starts from the points, and compiling them is its modelling. *Memory*
 is the peak of the first run beyond data and imports. *Off* is the relative difference to the objective that {REFERENCE}
 certifies."""

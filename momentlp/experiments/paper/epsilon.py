@@ -126,8 +126,8 @@ def _draw(means: Sequence[Record], sizes: Sequence[int]) -> Any:
             )  # fmt: skip
             if size == sizes[-1]:
                 for row in rows[::3]:
-                    place = (row["recall"], row["precision"])
-                    axes.annotate(f"{row['tolerance']:g}", place, (4, 4), textcoords="offset points", fontsize=8)
+                    position = (row["recall"], row["precision"])
+                    axes.annotate(f"{row['tolerance']:g}", position, (4, 4), textcoords="offset points", fontsize=8)
         axes.axhline(0.9, color="black", linewidth=0.7, linestyle=":")
         axes.axvline(0.9, color="black", linewidth=0.7, linestyle=":")
         axes.set_title(f"tolerance {TOLERANCE_KINDS[kind]}", fontsize=10)
