@@ -101,25 +101,25 @@ $(BENCH): $(READY)
 	@touch $@
 
 bench-cost: $(BENCH)
-	@if $(BIN)/python benchmarks/timing.py; then $(BIN)/python benchmarks/overhead.py; fi
-	$(BIN)/python benchmarks/import_time.py
-	@if $(BIN)/python benchmarks/timing.py; then $(BIN)/python benchmarks/solver_options.py; fi
+	@if $(BIN)/python -m benchmarks.common.usps_digits; then $(BIN)/python -m benchmarks.cost.overhead; fi
+	$(BIN)/python -m benchmarks.cost.import_time
+	@if $(BIN)/python -m benchmarks.common.usps_digits; then $(BIN)/python -m benchmarks.cost.solver_options; fi
 
 bench-targets: $(BENCH)
-	$(BIN)/python benchmarks/targets.py --scratch $(SCRATCH)
+	$(BIN)/python -m benchmarks.speed.targets --scratch $(SCRATCH)
 
 bench-peers: $(BENCH)
-	$(BIN)/python benchmarks/peers_table.py
+	$(BIN)/python -m benchmarks.speed.peers_table
 
 bench-growth: $(BENCH)
-	$(BIN)/python benchmarks/growth.py --scratch $(SCRATCH)
+	$(BIN)/python -m benchmarks.speed.growth --scratch $(SCRATCH)
 
 bench-classes: $(BENCH)
-	$(BIN)/python benchmarks/classes/run.py --out $(CLASSES)
-	$(BIN)/python benchmarks/classes/report.py --results $(CLASSES) --docs docs/benchmarks
-	@if $(BIN)/python benchmarks/timing.py; then \
-		$(BIN)/python benchmarks/classes/prior.py --out $(PRIOR) --docs docs/benchmarks; \
-		$(BIN)/python benchmarks/classes/defaults.py --docs docs/benchmarks; fi
+	$(BIN)/python -m benchmarks.classes.run --out $(CLASSES)
+	$(BIN)/python -m benchmarks.classes.report --results $(CLASSES) --docs docs/results/benchmarks
+	@if $(BIN)/python -m benchmarks.common.usps_digits; then \
+		$(BIN)/python -m benchmarks.classes.prior --out $(PRIOR) --docs docs/results/benchmarks; \
+		$(BIN)/python -m benchmarks.classes.defaults --docs docs/results/benchmarks; fi
 
 reproduce: $(READY)
 	$(BIN)/momentlp reproduce all --out $(REPRODUCE)

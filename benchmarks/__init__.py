@@ -1,1 +1,5 @@
-"""What momentlp costs and finds, measured beside its peers. See README.md."""
+"""Benchmarks: what momentlp costs and finds, measured beside its peers.
+
+Every script runs from the root of the project as ``python -m benchmarks.ROOM.SCRIPT``. README.md says which command answers
+which question.
+"""

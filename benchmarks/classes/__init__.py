@@ -1,1 +1,1 @@
-"""Find a class from a few labels: momentlp beside what users use instead, on the same splits."""
+"""Find a class from a few labels: ``MomentClassifier`` beside one-class and PU learners, on the same splits."""

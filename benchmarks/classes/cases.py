@@ -1,6 +1,6 @@
-"""The cases: a class of a data set, so many known members, and everything else unlabelled.
+"""The cases: a class of a data set, a number of labelled members, and all other points unlabelled.
 
-USPS is split as in the paper: the sample is drawn from 3100 images that are no part of the 6198 unlabelled ones. From the
+USPS is split as in the paper: the sample is drawn from 3100 images that are not among the 6198 unlabelled ones. From the
 data that comes with scikit-learn the sample is drawn at random from the class, and all other rows are unlabelled. Pixels
 stay as they are. The columns of the wine and breast cancer data have units that differ by factors of thousands: they are
 standardised, over all rows, for everyone.
@@ -19,13 +19,13 @@ from sklearn.preprocessing import StandardScaler
 
 from momentlp.datasets.usps import load_usps, usps_split
 
-__all__ = ["DATASETS", "LABELS", "LEAST_LEFT", "SPLITS", "TITLES", "Case", "Split", "cases", "split"]
+__all__ = ["DATASETS", "LABELS", "MIN_LEFT", "SPLITS", "TITLES", "Case", "Split", "cases", "split"]
 
 DATASETS = {"usps": 10, "digits": 10, "cancer": 2, "wine": 3}  # number of classes
 TITLES = {"usps": "USPS digits", "digits": "scikit-learn's digits", "cancer": "breast cancer", "wine": "wine"}
 LABELS = (25, 50, 100)
 SPLITS = 10
-LEAST_LEFT = 10  # members that must be left to find
+MIN_LEFT = 10  # unlabelled members; with fewer, recall is too coarse to compare
 BUNDLED = {"digits": load_digits, "cancer": load_breast_cancer, "wine": load_wine}
 PIXELS = ("digits",)
 
@@ -46,7 +46,7 @@ class Case:
 
 @dataclass(frozen=True)
 class Split:
-    """What a method is given, and the truth, which it never sees.
+    """The input of a method, and the truth, which no method sees.
 
     Attributes
     ----------
@@ -70,7 +70,7 @@ def cases(names: Sequence[str], labels: Sequence[int]) -> Iterator[Case]:
 
 
 def split(case: Case, number: int, usps: Path | None = None) -> Split | None:
-    """Return split ``number`` of a case; None where less than LEAST_LEFT members would be left to find.
+    """Return split ``number`` of a case; None if fewer than MIN_LEFT members would be left to find.
 
     Raises
     ------
@@ -82,7 +82,7 @@ def split(case: Case, number: int, usps: Path | None = None) -> Split | None:
         unlabelled, truth, sample = usps_split(X, labels, case.n_known, random_state=number, digit=case.target)
         return Split(unlabelled, sample, truth)
     members = np.flatnonzero(labels == case.target)
-    if len(members) - case.n_known < LEAST_LEFT:
+    if len(members) - case.n_known < MIN_LEFT:
         return None
     known = np.random.default_rng(number).choice(members, case.n_known, replace=False)
     rest = np.setdiff1d(np.arange(len(X)), known)

@@ -1,7 +1,7 @@
-"""Where the defaults of MomentClassifier come from: one changed at a time, on splits that the benchmark does not use.
+"""Measure what each default of MomentClassifier is worth: one is changed at a time, on splits not used elsewhere.
 
-Run ``python benchmarks/classes/defaults.py --data <folder of USPS>``. Writes ``docs/benchmarks/defaults.md`` where
-``--docs`` names the folder.
+Run ``python -m benchmarks.classes.defaults --data FOLDER`` with the folder of the USPS digits. With ``--docs FOLDER`` it
+writes ``defaults.md`` there.
 """
 
 from __future__ import annotations
@@ -13,18 +13,15 @@ from typing import Any
 
 import numpy as np
 from joblib import Parallel, delayed
-
-sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
-
 from sklearn.base import clone
 from sklearn.metrics import f1_score
 
 from benchmarks.classes.cases import TITLES, Case, cases, split
-from benchmarks.common.report import markdown
+from benchmarks.common.report import format_markdown
 from momentlp import MomentClassifier, Spectral
 from momentlp.errors import DataError
 
-FIRST = 1000  # splits from here on; the benchmark has 0 to 9
+FIRST_SPLIT = 1000  # the benchmark of classes uses splits 0 to 9
 GRAPH: dict[str, Any] = {"n_components": 16, "n_neighbors": 5, "walk": 0.02, "scale": "range"}
 
 
@@ -71,14 +68,14 @@ def measure(case: Case, number: int, usps: Path | None) -> dict[str, float] | No
 def main() -> None:
     """Measure, print the table, and write it where asked."""
     parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--data", type=Path, help="folder of the USPS digits; default: what MOMENTLP_USPS names")
+    parser.add_argument("--data", type=Path, help="folder of the USPS digits; default: MOMENTLP_USPS")
     parser.add_argument("--docs", type=Path, help="folder to write defaults.md to")
     parser.add_argument("--labels", default="25,100")
     parser.add_argument("--splits", type=int, default=2)
     parser.add_argument("--jobs", type=int, default=1)
     options = parser.parse_args()
     wanted = list(cases(list(TITLES), [int(label) for label in options.labels.split(",")]))
-    work = [(case, FIRST + number) for case in wanted for number in range(options.splits)]
+    work = [(case, FIRST_SPLIT + number) for case in wanted for number in range(options.splits)]
     try:
         found = Parallel(n_jobs=options.jobs, verbose=1)(delayed(measure)(*task, options.data) for task in work)
     except DataError as error:
@@ -92,12 +89,12 @@ def main() -> None:
         rows.append(row)
     page = f"""# One default changed at a time
 
-`python benchmarks/classes/defaults.py --splits {options.splits}`: mean F1 over all classes, with
+`python -m benchmarks.classes.defaults --splits {options.splits}`: mean F1 over all classes, with
 {options.labels.replace(",", " and ")} labels, on splits that [the benchmark of classes](classes.md) does not use.
-The default has 16 components, 5 neighbours, a walk that stops with chance 0.02, columns divided by their range, a tolerance
-of 2.5 standard errors, a margin of 0.3, and smoothing 0.05.
+The default has 16 components, 5 neighbours, a walk that stops with probability 0.02, columns divided by their range, a
+tolerance of 2.5 standard errors, a margin of 0.3, and smoothing 0.05.
 
-{markdown(rows)}
+{format_markdown(rows)}
 """
     print(page)
     if options.docs:

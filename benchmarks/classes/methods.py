@@ -1,7 +1,7 @@
-"""The methods that are compared. Each sees the unlabelled points, the sample and a seed, and tells which points are members.
+"""The methods that are compared. Each takes the unlabelled points, the sample and a seed, and returns the members.
 
-All are at their defaults or select their settings without negatives; none sees the truth. They stand in the order in which
-they are run: cheap ones first.
+All run with their defaults or choose their settings without negatives; none sees the truth. They are listed in the order in
+which they are run, cheap ones first.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ OURS, RIVAL = "momentlp", "walk"
 
 @dataclass(frozen=True)
 class Found:
-    """Which unlabelled points are members, and the share of the class where a method estimates it apart from them."""
+    """The members among the unlabelled points, and the class prior where a method estimates it separately."""
 
     membership: np.ndarray
     prior: float = float("nan")
@@ -33,7 +33,7 @@ class Found:
 class Method:
     """A method: its name in the report, what a reader must know of it, and the package it needs.
 
-    ``packaged`` tells what users can install from what is only written here.
+    ``packaged`` is False for a method that users cannot install, because only this benchmark has it.
     """
 
     title: str
@@ -48,7 +48,7 @@ class Method:
         return found if isinstance(found, Found) else Found(found)
 
     def missing(self) -> str:
-        """Say why the method cannot be run here; nothing if it can."""
+        """Say why the method cannot be run here; empty if it can."""
         if find_spec(self.package) is None:
             return f"{self.package} is not installed"
         if self.run is _momentlp:

@@ -16,7 +16,7 @@ __all__ = ["forest", "forest_selected", "svm", "svm_selected"]
 
 NUS = (0.01, 0.05, 0.1, 0.2, 0.3, 0.5)
 GAMMAS = 2.0 ** np.arange(-6, 3)  # times the default
-LEAST = 0.5  # recall that a selection must keep: the best of 0, 0.5 and 0.8 on other splits
+MIN_RECALL = 0.5  # recall that a selection must keep: the best of 0, 0.5 and 0.8 on other splits
 
 
 def svm(unlabelled: np.ndarray, sample: np.ndarray, _: int) -> np.ndarray:
@@ -36,7 +36,7 @@ def svm_selected(unlabelled: np.ndarray, sample: np.ndarray, seed: int) -> np.nd
             model = OneClassSVM(kernel="precomputed", nu=nu)
             recall = sum(_hits(model, inner, out) for out in left_out) / len(sample)
             found = model.fit(inner).predict(outer) > 0
-            worth = float(lee_liu(np.array(recall), found.mean(), LEAST))
+            worth = float(lee_liu(np.array(recall), found.mean(), MIN_RECALL))
             if worth > best:
                 best, members = worth, found
     return members
@@ -58,4 +58,4 @@ def forest_selected(unlabelled: np.ndarray, sample: np.ndarray, seed: int) -> np
     for out in folds(len(sample), seed):
         left_out[out] = IsolationForest(random_state=seed).fit(sample[~out]).score_samples(sample[out])
     scores = IsolationForest(random_state=seed).fit(sample).score_samples(unlabelled)
-    return scores >= cut_off(scores, left_out, LEAST)
+    return scores >= cut_off(scores, left_out, MIN_RECALL)

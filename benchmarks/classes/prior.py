@@ -1,7 +1,7 @@
-"""How good the class prior is, and how often its interval covers the truth: USPS zeros from 100 labels, many splits.
+"""Measure the error of the class prior and the coverage of its interval: USPS zeros from 100 labels, many splits.
 
-Run ``python benchmarks/classes/prior.py --data <folder of USPS>``. Splits that the results already hold are not run again.
-Writes ``docs/benchmarks/prior.md`` where ``--docs`` names the folder.
+Run ``python -m benchmarks.classes.prior --data FOLDER`` with the folder of the USPS digits. Splits that the results already
+hold are not run again. With ``--docs FOLDER`` it writes ``prior.md`` there.
 """
 
 from __future__ import annotations
@@ -14,8 +14,6 @@ from pathlib import Path
 import numpy as np
 from joblib import Parallel, delayed
 
-sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
-
 from momentlp import MomentClassifier
 from momentlp.datasets.usps import load_usps, usps_split
 from momentlp.errors import DataError
@@ -24,7 +22,7 @@ FIELDS = ("digit", "n_known", "split", "resamples", "level", "truth", "estimate"
 
 
 def measure(X: np.ndarray, labels: np.ndarray, split: int, options: argparse.Namespace) -> dict[str, float]:
-    """Fit on one split and draw its interval."""
+    """Fit on one split and compute the interval of the class prior."""
     unlabelled, truth, sample = usps_split(X, labels, options.labels, split, options.digit)
     points = np.vstack([unlabelled, sample])
     y = np.repeat([0, 1], [len(unlabelled), len(sample)])
@@ -37,7 +35,7 @@ def measure(X: np.ndarray, labels: np.ndarray, split: int, options: argparse.Nam
     }  # fmt: skip
 
 
-def summary(rows: list[dict[str, float]]) -> str:
+def format_page(rows: list[dict[str, float]]) -> str:
     """Return the page."""
     truth, estimate, low, high = (np.array([float(row[name]) for row in rows]) for name in FIELDS[-4:])
     off = estimate - truth
@@ -45,7 +43,7 @@ def summary(rows: list[dict[str, float]]) -> str:
     first = rows[0]
     return f"""# The class prior, and how sure it is
 
-`python benchmarks/classes/prior.py`: USPS, digit {first["digit"]}, {first["n_known"]} labelled points, 6198 unlabelled;
+`python -m benchmarks.classes.prior`: USPS, digit {first["digit"]}, {first["n_known"]} labelled points, 6198 unlabelled;
 `MomentClassifier()` at its defaults, intervals from {first["resamples"]} bootstrap samples.
 
 | what | value |
@@ -61,10 +59,10 @@ def summary(rows: list[dict[str, float]]) -> str:
 
 
 def main() -> None:
-    """Run what is missing, print the page, and write it where asked."""
+    """Run the missing splits, print the page, and write it if --docs is given."""
     parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--data", help="folder of the USPS digits; default: what MOMENTLP_USPS names")
-    parser.add_argument("--out", type=Path, default=Path("prior.csv"), help="where the results are kept")
+    parser.add_argument("--data", help="folder of the USPS digits; default: MOMENTLP_USPS")
+    parser.add_argument("--out", type=Path, default=Path("prior.csv"), help="CSV of the results (%(default)s)")
     parser.add_argument("--docs", type=Path, help="folder to write prior.md to")
     parser.add_argument("--digit", type=int, default=0)
     parser.add_argument("--labels", type=int, default=100)
@@ -93,7 +91,7 @@ def main() -> None:
             rows.append({name: str(value) for name, value in row.items()})
             interval = f"[{row['low']:.4f}, {row['high']:.4f}]"
             print(f"{done} of {len(left)}: {row['estimate']:.4f} in {interval}, true {row['truth']:.4f}", flush=True)
-    page = summary(rows)
+    page = format_page(rows)
     print(page)
     if options.docs:
         (options.docs / "prior.md").write_text(page)

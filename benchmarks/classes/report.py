@@ -1,8 +1,8 @@
-"""The tables and the picture of a run.
+"""Make the tables and the picture from the results of ``benchmarks.classes.run``.
 
-Run ``python benchmarks/classes/report.py --results classes.csv`` to print the page; with ``--docs docs/benchmarks`` it
-writes ``classes.md``, ``classes.png`` and ``classes.csv`` (the means) there. Several files of results are taken together;
-``--splits 3`` compares the first three splits only, which does for a method that ran on no more.
+Run ``python -m benchmarks.classes.report --results classes.csv`` to print the page. With ``--docs
+docs/results/benchmarks`` it writes ``classes.md``, ``classes.png`` and ``classes.csv`` (the means) there. Several files of
+results are taken together. ``--splits 3`` compares the first three splits only, for methods that ran on no more.
 """
 
 from __future__ import annotations
@@ -12,20 +12,16 @@ import csv
 import math
 import platform
 import statistics
-import sys
 from collections.abc import Callable, Iterator, Sequence
-from importlib.metadata import version
 from operator import attrgetter
 from pathlib import Path
 
-sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
-
-from benchmarks.classes.cases import DATASETS, LEAST_LEFT, TITLES
+from benchmarks.classes.cases import DATASETS, MIN_LEFT, TITLES
 from benchmarks.classes.draw import draw
 from benchmarks.classes.methods import METHODS, OURS
 from benchmarks.classes.results import Result, Results
 from benchmarks.classes.summary import Row, mean_over, ranked, rows_of
-from benchmarks.common.report import markdown
+from benchmarks.common.report import format_markdown, package_version
 
 ABOUT = f"""A class is to be found among unlabelled points from a few known members, and nothing else: no negatives, no share
 of the class. Every method is at its defaults or selects its settings without negatives, by Lee and Liu's criterion: (recall
@@ -34,7 +30,7 @@ leaves open (a base estimator, scaling, the least recall of a cut) was chosen on
 
 USPS: each digit against the rest, 6198 images unlabelled, the known ones drawn from the other 3100. Other data: the known
 members are drawn from the class, all other rows are unlabelled; the columns of breast cancer and wine are standardised for
-everyone, and cases that would leave less than {LEAST_LEFT} members to find are left out (most of wine). A row is a class and
+everyone, and cases that would leave less than {MIN_LEFT} members to find are left out (most of wine). A row is a class and
 a number of labels; its figures are means over {{splits}} random splits, the same for all methods, ± their standard error."""
 RULE = """*Packaged peers* are all methods but the graph walk. *Within one standard error of first* means: the mean F1 of
 momentlp is no more than one standard error of the mean of the best method below that mean."""
@@ -87,7 +83,7 @@ def _short(rows: Sequence[Row]) -> str:
 
 
 def _incomplete(rows: Sequence[Row]) -> Iterator[str]:
-    """Say where a method was not run: there it is not compared, which must not pass for a victory."""
+    """Name the methods that did not run on all rows, so that a missing peer is not taken for a beaten one."""
     for name, method in METHODS.items():
         there = sum(name in row.f1 for row in rows)
         if there < len(rows):
@@ -103,7 +99,7 @@ def _means(rows: Sequence[Row], names: Sequence[str]) -> str:
             figures = {name: mean_over(chosen, name, attrgetter("f1")) for name in names}
             head = {"data": TITLES[dataset], "classes": str(len(chosen)), "labels": str(n_known)}
             table.append(head | _bold({name: (figures[name], f"{figures[name]:.3f}") for name in names}))
-    return markdown(table)
+    return format_markdown(table)
 
 
 def _f1(rows: Sequence[Row], names: Sequence[str], dataset: str) -> str:
@@ -113,7 +109,7 @@ def _f1(rows: Sequence[Row], names: Sequence[str], dataset: str) -> str:
             head = {"class": str(row.case.target), "labels": str(row.case.n_known)}
             cells = {name: (row.f1[name], f"{row.f1[name]:.3f} ± {row.error(name):.3f}") for name in names if name in row.f1}
             table.append(head | _bold({name: cells.get(name, (math.nan, "-")) for name in names}))
-    return markdown(table)
+    return format_markdown(table)
 
 
 def _zeros(rows: Sequence[Row], names: Sequence[str]) -> str:
@@ -125,7 +121,7 @@ def _zeros(rows: Sequence[Row], names: Sequence[str]) -> str:
         pairs = {row.case.n_known: [row.over(name, attrgetter(kind)) for kind in ("precision", "recall")] for row in zeros}
         cells = {f"{n_known} labels": " / ".join(map(_three, pair)) for n_known, pair in pairs.items()}
         table.append({"method": METHODS[name].title} | cells)
-    return markdown(table)
+    return format_markdown(table)
 
 
 def _shares(rows: Sequence[Row], names: Sequence[str]) -> str:
@@ -139,7 +135,9 @@ def _shares(rows: Sequence[Row], names: Sequence[str]) -> str:
         {"method": title} | {TITLES[data]: _three(mean_over(_rows(rows, data), name, value)) for data in _datasets(rows)}
         for title, name, value in kinds
     ]
-    return "Mean distance between the share of the unlabelled points that is found and the true one.\n\n" + markdown(table)
+    return "Mean distance between the share of the unlabelled points that is found and the true one.\n\n" + format_markdown(
+        table
+    )
 
 
 def _not_first(rows: Sequence[Row]) -> str:
@@ -164,7 +162,7 @@ def _not_first(rows: Sequence[Row]) -> str:
             }
         )
     return (
-        REASONS + markdown(table)
+        REASONS + format_markdown(table)
         if table
         else "Nowhere."
         if any(OURS in row.f1 for row in rows)
@@ -189,7 +187,7 @@ def _methods(results: Sequence[Result], names: Sequence[str]) -> str:
         table.append({"method": title, "what it is": METHODS[name].remark, "seconds": median})
     return (
         "*Seconds* is the median for one class of USPS, on one thread of a machine that did other work too.\n\n"
-        + markdown(table)
+        + format_markdown(table)
     )
 
 
@@ -219,10 +217,10 @@ def _three(value: float) -> str:
 
 
 def _made() -> str:
-    versions = ", ".join(f"{package} {version(package)}" for package in PACKAGES)
+    versions = ", ".join(f"{package} {package_version(package)}" for package in PACKAGES)
     return (
-        "Made by `python benchmarks/classes/run.py` and `python benchmarks/classes/report.py --docs docs/benchmarks` with "
-        f"Python {platform.python_version()}, {versions}."
+        "Made by `python -m benchmarks.classes.run` and `python -m benchmarks.classes.report --docs "
+        f"docs/results/benchmarks` with Python {platform.python_version()}, {versions}."
     )
 
 
@@ -248,7 +246,7 @@ def main() -> None:
     results = [result for path in options.results for result in Results(path).read()]
     results = [result for result in results if options.splits is None or result.split < options.splits]
     if not results:
-        parser.error(f"no results in {', '.join(map(str, options.results))}: run benchmarks/classes/run.py first")
+        parser.error(f"no results in {', '.join(map(str, options.results))}: run python -m benchmarks.classes.run first")
     text = page(results, "classes.png")
     if options.docs is None:
         print(text)

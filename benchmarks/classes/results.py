@@ -1,6 +1,6 @@
-"""The results on disk: a CSV to which every answer is appended as it comes, so that a run can be killed and go on.
+"""The results on disk: a CSV file to which each result is appended, so that a killed run can be continued.
 
-Several runs may write to one file: whoever writes has it locked.
+Several runs may write to one file: each locks it while it writes.
 """
 
 from __future__ import annotations
@@ -46,7 +46,7 @@ class Result:
 
     @property
     def key(self) -> Key:
-        """What there is one result for."""
+        """What identifies a result."""
         return self.case, self.split, self.method
 
 
@@ -79,7 +79,7 @@ class Results:
             stream.write(_line(list(asdict(result).values())))
 
     def drop(self, unwanted: Callable[[Result], bool]) -> int:
-        """Take out what is to be done again, and return how many. What was there is kept in ``NAME.before.csv``."""
+        """Remove results, and return how many. The old file is kept as ``NAME.before.csv``."""
         with self._locked() as stream:
             results = _parse(stream)
             kept = [result for result in results if not unwanted(result)]

@@ -1,7 +1,7 @@
 """From results to figures: means over the splits of a row, who is first in it, and means over rows.
 
-A method stands in a row only if it ran on every split that any method ran on there, so that all means of a row are over the
-same splits; and in the mean over some rows only if it stands in each of them.
+A row holds a method only if it ran on every split that any method ran on there, so all means of a row are over the same
+splits. A mean over rows includes a method only if each of the rows holds it.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ class Row:
     results: dict[str, list[Result]]
 
     def over(self, method: str, value: Callable[[Result], float]) -> float:
-        """Return the mean of something over the splits; NaN if the method does not stand in the row."""
+        """Return the mean of something over the splits; NaN if the row does not hold the method."""
         return float(np.mean([value(result) for result in self.results.get(method, [])] or [math.nan]))
 
     @cached_property
@@ -50,12 +50,12 @@ class Row:
         return max(self.f1, key=self.f1.__getitem__)
 
     def ahead(self) -> bool:
-        """Tell whether momentlp is ahead of everything that is packaged."""
+        """Tell whether momentlp is ahead of every packaged method."""
         peers = [method for method in self.f1 if METHODS[method].packaged and method != OURS]
         return bool(peers) and all(self.f1[OURS] > self.f1[method] for method in peers)
 
     def near(self) -> bool:
-        """Tell whether momentlp is first, or behind by no more than the standard error of the mean of who is."""
+        """Tell whether momentlp is first, or within one standard error of the best mean."""
         first = self.first()
         return first == OURS or self.f1[OURS] >= self.f1[first] - self.error(first)
 
@@ -66,26 +66,26 @@ class Row:
 
 
 def rows_of(results: Iterable[Result]) -> list[Row]:
-    """Gather results into rows, by data set, class and number of labels; what ran on some splits only is left out."""
+    """Gather results into rows, by data set, class and number of labels; methods with missing splits are left out."""
     gathered: dict[Case, dict[str, dict[int, Result]]] = {}
     for result in results:
         gathered.setdefault(result.case, {}).setdefault(result.method, {})[result.split] = result
     rows = []
     for case, methods in gathered.items():
         splits = sorted({split for ran in methods.values() for split in ran})
-        whole = [name for name in METHODS if len(methods.get(name, {})) == len(splits)]
-        if whole:
-            rows.append(Row(case, {name: [methods[name][split] for split in splits] for name in whole}))
+        complete = [name for name in METHODS if len(methods.get(name, {})) == len(splits)]
+        if complete:
+            rows.append(Row(case, {name: [methods[name][split] for split in splits] for name in complete}))
     return sorted(rows, key=_order)
 
 
 def mean_over(rows: Sequence[Row], method: str, value: Callable[[Result], float]) -> float:
-    """Return the mean over rows of the means over splits; NaN unless the method stands in every row."""
+    """Return the mean over rows of the means over splits; NaN unless every row holds the method."""
     return float(np.mean([row.over(method, value) for row in rows] or [math.nan]))
 
 
 def ranked(rows: Sequence[Row]) -> list[str]:
-    """Return the methods that stand in some row: momentlp first, then by their mean F1, the best first."""
+    """Return the methods of all rows: momentlp first, then by their mean F1, the best first."""
     means = {name: [row.f1[name] for row in rows if name in row.f1] for name in METHODS}
     there = [name for name in METHODS if means[name]]
     return sorted(there, key=lambda name: (name != OURS, -np.mean(means[name])))

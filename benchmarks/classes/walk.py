@@ -20,10 +20,10 @@ from benchmarks.classes.criterion import cut_off, folds
 __all__ = ["walk"]
 
 RESTART = 0.01
-REPEATS = 5  # of five folds each: costs little, since all walks are solved for at once
-LEAST = 0.8  # recall that the cut must keep: the best of 0, 0.5, 0.7 and 0.8 on other splits
+REPEATS = 5  # of five folds each: cheap, because all walks are solved together
+MIN_RECALL = 0.8  # recall that the cut must keep: the best of 0, 0.5, 0.7 and 0.8 on other splits
 TOLERANCE = 1e-8
-FAINTEST = 1e-12  # weight of an edge, so that no point is without neighbours
+MIN_WEIGHT = 1e-12  # of an edge, so that no point is without neighbours
 
 
 def walk(unlabelled: np.ndarray, sample: np.ndarray, seed: int, neighbours: int = 10) -> np.ndarray:
@@ -36,13 +36,13 @@ def walk(unlabelled: np.ndarray, sample: np.ndarray, seed: int, neighbours: int 
     scores = _scores(_graph(np.vstack([unlabelled, sample]), neighbours), starts / starts.sum(axis=0))
     # A known member is judged by walks that did not begin at it: its own would score far too high.
     left_out = scores[n:, 1:].T[masks]
-    return scores[:n, 0] >= cut_off(scores[:n, 0], left_out, LEAST)
+    return scores[:n, 0] >= cut_off(scores[:n, 0], left_out, MIN_RECALL)
 
 
 def _graph(points: np.ndarray, neighbours: int) -> sparse.csr_array:
     """Return exp(-(distance / median)^2) between each point and its nearest neighbours, made symmetric by the larger."""
     graph = sparse.csr_array(kneighbors_graph(points, neighbours, mode="distance"))
-    graph.data = np.maximum(np.exp(-((graph.data / np.median(graph.data)) ** 2)), FAINTEST)
+    graph.data = np.maximum(np.exp(-((graph.data / np.median(graph.data)) ** 2)), MIN_WEIGHT)
     return graph.maximum(graph.T).tocsr()
 
 

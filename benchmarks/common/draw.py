@@ -1,4 +1,4 @@
-"""Growth as log-log plots: one line per way, its name where it begins, nothing to look up in a legend."""
+"""Draw growth as log-log plots: one line per peer, with its name at the beginning of the line instead of a legend."""
 
 from __future__ import annotations
 
@@ -21,8 +21,8 @@ COLOURS = {
     "OneClassSVM": GREY,
 }  # fmt: skip
 DASHED = ("momentlp, highs", "highspy, tuned", "OneClassSVM")
-APART = 0.047  # of the height of the axes: the least distance between two names
-NAMES = 0.27  # of the width: the column of names
+MIN_NAME_DISTANCE = 0.047  # share of the height of the axes between two names
+NAMES_WIDTH = 0.27  # share of the width that the column of names takes
 
 Line = Sequence[tuple[float, float]]
 
@@ -36,15 +36,15 @@ def draw_growth(
     ----------
     path : Path
     lines : mapping of str to sequence of (float, float)
-        Size and figure at each point, by way. A line ends where its way did.
+        Size and value of each point, by peer. A line ends at the last size that its peer solved.
     title : str
         What the picture shows, as a sentence.
     xlabel, ylabel : str
         With units.
     limit : float
-        Where a way is ended, drawn across; infinite where there is no such thing.
+        Where a peer is ended, drawn as a horizontal line; infinite for none.
     foot : str
-        What a reader must know, the command that made the figures, and the machine.
+        What a reader must know, the command that made the values, and the machine.
     """
     axes = new_axes(size=(8.6, 6.0), use_pyplot=False)
     axes.set(xscale="log", yscale="log", xlabel=xlabel, ylabel=ylabel)
@@ -64,7 +64,7 @@ def draw_growth(
     low, high = axes.get_ylim()
     axes.set_ylim(low / 1.6, high * 1.6)  # room for a name below the lowest line, and for the limit above the highest
     ticks = sorted({size for line in lines.values() for size, _ in line})
-    axes.set_xticks(ticks, [_short(size) for size in ticks])
+    axes.set_xticks(ticks, [_abbreviate(size) for size in ticks])
     axes.set_xticks([], minor=True)
     axes.yaxis.set_major_formatter("{x:,g}")
     axes.grid(which="major", color="#e8ebee", linewidth=0.6)
@@ -77,19 +77,20 @@ def draw_growth(
 
 
 def _name_lines(axes: Any, lines: Mapping[str, Line]) -> None:
-    """Write the names in one column before the lines, as near to their beginnings as they go without touching.
+    """Write the names in one column before the lines, as near to the first points as possible without overlap.
 
-    All lines begin at the smallest size, in the order of the names: so the threads between them never cross.
+    All lines begin at the smallest size, in the order of the names, so the connecting lines never cross.
     """
     low, high = (np.log10(end) for end in axes.get_ylim())
     left, right = (np.log10(end) for end in axes.get_xlim())
-    axes.set_xlim(10 ** (left - (right - left) * NAMES / (1 - NAMES)), 10**right)
+    axes.set_xlim(10 ** (left - (right - left) * NAMES_WIDTH / (1 - NAMES_WIDTH)), 10**right)
     begins = {peer: line[0] for peer, line in lines.items()}
     order = sorted(begins, key=lambda peer: begins[peer][1])
     wanted = np.array([(np.log10(begins[peer][1]) - low) / (high - low) for peer in order])
-    for peer, place in zip(order, _spread(wanted), strict=True):
+    for peer, position in zip(order, _spread_positions(wanted), strict=True):
         axes.annotate(
-            peer if PEERS[peer].comparable else f"{peer} (other problem)", begins[peer], xytext=(NAMES, 0.03 + 0.94 * place),
+            peer if PEERS[peer].same_problem else f"{peer} (other problem)", begins[peer],
+            xytext=(NAMES_WIDTH, 0.03 + 0.94 * position),
             textcoords="axes fraction", ha="right", va="center", fontsize=9, color=COLOURS[peer],
             fontweight="bold" if peer == REFERENCE else "normal",
             arrowprops={
@@ -98,16 +99,19 @@ def _name_lines(axes: Any, lines: Mapping[str, Line]) -> None:
         )  # fmt: skip
 
 
-def _short(size: float) -> str:
+def _abbreviate(size: float) -> str:
     for unit, letter in ((1e6, "M"), (1e3, "k")):
         if size >= unit and not size % (unit / 10):
             return f"{size / unit:g}{letter}"
     return f"{size:g}"
 
 
-def _spread(wanted: np.ndarray) -> np.ndarray:
-    """Return places in [0, 1] that are APART, nearest to those wanted, which ascend: pools of neighbours move together."""
-    steps = APART * np.arange(wanted.size)
+def _spread_positions(wanted: np.ndarray) -> np.ndarray:
+    """Return the positions in [0, 1] nearest to ascending ones, MIN_NAME_DISTANCE apart.
+
+    This is isotonic regression by pooling adjacent violators: names that are too close move together.
+    """
+    steps = MIN_NAME_DISTANCE * np.arange(wanted.size)
     pools: list[tuple[float, int]] = []
     for target in wanted - steps:
         mean, size = float(target), 1
@@ -115,5 +119,5 @@ def _spread(wanted: np.ndarray) -> np.ndarray:
             before, count = pools.pop()
             mean, size = (before * count + mean * size) / (count + size), count + size
         pools.append((mean, size))
-    places = np.concatenate([np.full(size, mean) for mean, size in pools])
-    return np.clip(places, 0.0, 1.0 - steps[-1]) + steps
+    positions = np.concatenate([np.full(size, mean) for mean, size in pools])
+    return np.clip(positions, 0.0, 1.0 - steps[-1]) + steps

@@ -1,9 +1,9 @@
-"""The ways to an answer that are compared: momentlp, bare solvers, modelling languages, and what users use instead.
+"""The peers that are compared: momentlp, bare solvers, modelling languages, and what users use instead.
 
-Each way is a function of a :class:`problems.Case` or of its arrays. The peers get (A, lower, upper) ready made, so centring
-and kernels are no part of their time, while momentlp starts from the points: its time to compile is given apart. Solvers run
-as their documentation runs them, with their own defaults unless the name of the way says otherwise, and without a time
-limit: whoever calls ends the process, which is the same limit for all and counts the modelling too.
+Each peer is a function of a :class:`~benchmarks.common.problems.Case` or of its arrays. The others get (A, lower, upper)
+ready made, so centring and kernels are not part of their time. momentlp starts from the points; its time to compile is
+reported separately. Solvers run as in their documentation, with their own defaults unless the name of the peer says
+otherwise. None has a time limit: the caller ends the process, so the limit is the same for all and includes modelling.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ import numpy as np
 import momentlp as mlp
 from benchmarks.common.problems import Case
 
-__all__ = ["PEERS", "REFERENCE", "Found", "Peer"]
+__all__ = ["PEERS", "REFERENCE", "Peer", "PeerResult"]
 
 REFERENCE = "momentlp"
 TUNED = {"presolve": "off", "simplex_scale_strategy": 0}  # what the highs backend of momentlp sets for dense moments
@@ -28,11 +28,18 @@ PDLP_TOLERANCE = 1e-6  # relative and absolute: its own default
 
 
 @dataclass(frozen=True)
-class Found:
-    """What a way found, and how long it took before a solver had the problem.
+class PeerResult:
+    """What one run of a peer found.
 
-    ``modelling`` is None where a package does both in one call. ``proof`` is the gap of a certificate, where there is one;
-    ``passes`` says how often data that is not in memory was read.
+    Attributes
+    ----------
+    objective : float
+    modelling : float or None
+        Seconds before a solver had the problem; None where a package models and solves in one call.
+    proof : float or None
+        The gap of the certificate, if there is one.
+    passes : int or None
+        How often data that is not in memory was read.
     """
 
     objective: float
@@ -43,16 +50,29 @@ class Found:
 
 @dataclass(frozen=True)
 class Peer:
-    """A way: what it needs installed, whether it takes arrays or the case, and what a reader must know of it."""
+    """A peer.
 
-    run: Callable[..., Found]
+    Attributes
+    ----------
+    run : callable
+        Takes A, lower and upper; or the :class:`~benchmarks.common.problems.Case` if ``takes_case``.
+    modules : tuple of str
+        Imported before the clock starts.
+    takes_case : bool
+    remark : str
+        What a reader of the table must know.
+    same_problem : bool
+        False if it solves another problem, so that its objective cannot be compared.
+    """
+
+    run: Callable[..., PeerResult]
     modules: tuple[str, ...]
-    takes: str = "arrays"
+    takes_case: bool = False
     remark: str = ""
-    comparable: bool = True
+    same_problem: bool = True
 
 
-def _momentlp(case: Case, backend: str) -> Found:
+def _momentlp(case: Case, backend: str) -> PeerResult:
     started = time.perf_counter()
     problem = case.compile()
     compiled = time.perf_counter()
@@ -60,10 +80,10 @@ def _momentlp(case: Case, backend: str) -> Found:
     if not solution.certificate.holds():
         raise RuntimeError(f"not certified: {solution.status.name}, gap {solution.certificate.gap:.1e}")
     passes = getattr(problem.blocks[0].features, "passes", None)
-    return Found(solution.objective, compiled - started, solution.certificate.gap, passes)
+    return PeerResult(solution.objective, compiled - started, solution.certificate.gap, passes)
 
 
-def _highspy(A: np.ndarray, lower: np.ndarray, upper: np.ndarray, options: dict[str, Any]) -> Found:
+def _highspy(A: np.ndarray, lower: np.ndarray, upper: np.ndarray, options: dict[str, Any]) -> PeerResult:
     import highspy
 
     started = time.perf_counter()
@@ -84,10 +104,10 @@ def _highspy(A: np.ndarray, lower: np.ndarray, upper: np.ndarray, options: dict[
     modelled = time.perf_counter() - started
     highs.run()
     _require(highs.getModelStatus() == highspy.HighsModelStatus.kOptimal, highs.getModelStatus())
-    return Found(float(highs.getInfo().objective_function_value), modelled)
+    return PeerResult(float(highs.getInfo().objective_function_value), modelled)
 
 
-def _scipy(A: np.ndarray, lower: np.ndarray, upper: np.ndarray) -> Found:
+def _scipy(A: np.ndarray, lower: np.ndarray, upper: np.ndarray) -> PeerResult:
     from scipy.optimize import linprog
 
     started = time.perf_counter()
@@ -95,10 +115,10 @@ def _scipy(A: np.ndarray, lower: np.ndarray, upper: np.ndarray) -> Found:
     modelled = time.perf_counter() - started
     result = linprog(-np.ones(len(A)), A_ub=rows, b_ub=bounds, bounds=(0, 1), method="highs")
     _require(result.status == 0, result.message)
-    return Found(-float(result.fun), modelled)
+    return PeerResult(-float(result.fun), modelled)
 
 
-def _glpk(A: np.ndarray, lower: np.ndarray, upper: np.ndarray) -> Found:
+def _glpk(A: np.ndarray, lower: np.ndarray, upper: np.ndarray) -> PeerResult:
     import swiglpk as glpk
 
     started = time.perf_counter()
@@ -114,7 +134,7 @@ def _glpk(A: np.ndarray, lower: np.ndarray, upper: np.ndarray) -> Found:
     rows, values = glpk.intArray(m + 1), glpk.doubleArray(m + 1)
     for row in range(1, m + 1):
         rows[row] = row
-    # Copied, as momentlp's own backend does it: one by one from Python, the entries would take longer than the simplex.
+    # Copied as momentlp's own backend does: copying entry by entry from Python would take longer than the simplex.
     source, target = A.ctypes.data, int(values.this) + 8
     for column in range(1, n + 1):
         glpk.glp_set_col_bnds(handle, column, glpk.GLP_DB, 0.0, 1.0)
@@ -130,10 +150,10 @@ def _glpk(A: np.ndarray, lower: np.ndarray, upper: np.ndarray) -> Found:
     _require(code == 0 and glpk.glp_get_status(handle) == glpk.GLP_OPT, f"return code {code}")
     objective = float(glpk.glp_get_obj_val(handle))
     glpk.glp_delete_prob(handle)
-    return Found(objective, modelled)
+    return PeerResult(objective, modelled)
 
 
-def _pyomo(A: np.ndarray, lower: np.ndarray, upper: np.ndarray) -> Found:
+def _pyomo(A: np.ndarray, lower: np.ndarray, upper: np.ndarray) -> PeerResult:
     import pyomo.environ as pyo
     from pyomo.core.expr.numeric_expr import LinearExpression
 
@@ -154,10 +174,10 @@ def _pyomo(A: np.ndarray, lower: np.ndarray, upper: np.ndarray) -> Found:
     modelled = time.perf_counter() - started
     results = pyo.SolverFactory("appsi_highs").solve(model)
     _require(pyo.check_optimal_termination(results), results.solver.termination_condition)
-    return Found(float(pyo.value(model.size)), modelled)
+    return PeerResult(float(pyo.value(model.size)), modelled)
 
 
-def _cvxpy(A: np.ndarray, lower: np.ndarray, upper: np.ndarray) -> Found:
+def _cvxpy(A: np.ndarray, lower: np.ndarray, upper: np.ndarray) -> PeerResult:
     import cvxpy as cp
 
     started = time.perf_counter()
@@ -167,10 +187,10 @@ def _cvxpy(A: np.ndarray, lower: np.ndarray, upper: np.ndarray) -> Found:
     problem.solve(solver=cp.HIGHS)
     together = time.perf_counter() - started
     _require(problem.status == cp.OPTIMAL, problem.status)
-    return Found(float(problem.value), together - float(problem.solver_stats.solve_time))
+    return PeerResult(float(problem.value), together - float(problem.solver_stats.solve_time))
 
 
-def _linopy(A: np.ndarray, lower: np.ndarray, upper: np.ndarray) -> Found:
+def _linopy(A: np.ndarray, lower: np.ndarray, upper: np.ndarray) -> PeerResult:
     import linopy
     import xarray as xr
 
@@ -185,10 +205,10 @@ def _linopy(A: np.ndarray, lower: np.ndarray, upper: np.ndarray) -> Found:
     modelled = time.perf_counter() - started
     _, condition = model.solve(solver_name="highs", io_api="direct", output_flag=False)
     _require(condition == "optimal", condition)
-    return Found(float(model.objective.value), modelled)
+    return PeerResult(float(model.objective.value), modelled)
 
 
-def _pdlp(A: np.ndarray, lower: np.ndarray, upper: np.ndarray) -> Found:
+def _pdlp(A: np.ndarray, lower: np.ndarray, upper: np.ndarray) -> PeerResult:
     from ortools.pdlp import solve_log_pb2, solvers_pb2
     from ortools.pdlp.python import pdlp
     from scipy.sparse import csc_matrix
@@ -207,15 +227,15 @@ def _pdlp(A: np.ndarray, lower: np.ndarray, upper: np.ndarray) -> Found:
     result = pdlp.primal_dual_hybrid_gradient(program, parameters)
     reason = result.solve_log.termination_reason
     _require(reason == solve_log_pb2.TERMINATION_REASON_OPTIMAL, reason)
-    return Found(float(np.sum(result.primal_solution)), modelled)
+    return PeerResult(float(np.sum(result.primal_solution)), modelled)
 
 
-def _one_class_svm(case: Case) -> Found:
+def _one_class_svm(case: Case) -> PeerResult:
     from sklearn.svm import OneClassSVM
 
     if "sample" not in case.known:
-        raise RuntimeError("needs a labelled sample, which this problem has not")
-    return Found(float((OneClassSVM().fit(case.known["sample"]).predict(case.X) > 0).sum()))
+        raise RuntimeError("needs a labelled sample; this problem has none")
+    return PeerResult(float((OneClassSVM().fit(case.known["sample"]).predict(case.X) > 0).sum()))
 
 
 def _require(optimal: bool, status: Any) -> None:
@@ -224,8 +244,8 @@ def _require(optimal: bool, status: Any) -> None:
 
 
 PEERS: dict[str, Peer] = {
-    REFERENCE: Peer(partial(_momentlp, backend="auto"), ("momentlp", "highspy"), "case", "certified"),
-    "momentlp, highs": Peer(partial(_momentlp, backend="highs"), ("highspy",), "case", "certified; all points at once"),
+    REFERENCE: Peer(partial(_momentlp, backend="auto"), ("momentlp", "highspy"), True, "certified"),
+    "momentlp, highs": Peer(partial(_momentlp, backend="highs"), ("highspy",), True, "certified; all points at once"),
     "highspy": Peer(partial(_highspy, options={}), ("highspy",), remark="HiGHS's own defaults"),
     "highspy, tuned": Peer(partial(_highspy, options=TUNED), ("highspy",), remark="no presolve, no scaling"),
     "scipy linprog": Peer(_scipy, ("scipy.optimize",), remark="method highs"),
@@ -236,5 +256,5 @@ PEERS: dict[str, Peer] = {
     "OR-tools PDLP": Peer(
         _pdlp, ("ortools.pdlp.python.pdlp", "scipy.sparse"), remark=f"first order; tolerance {PDLP_TOLERANCE:g}, 1 thread"
     ),
-    "OneClassSVM": Peer(_one_class_svm, ("sklearn.svm",), "case", "not the same problem: rbf around the sample", False),
+    "OneClassSVM": Peer(_one_class_svm, ("sklearn.svm",), True, "not the same problem: rbf around the sample", False),
 }

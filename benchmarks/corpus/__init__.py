@@ -1,1 +1,1 @@
-"""A corpus of hard problems: generated, seeded, and run through every backend."""
+"""A corpus of hard problems, made from a seed: every backend solves them, and every solution is judged exactly."""

@@ -1,8 +1,8 @@
-"""Is an answer true? Judged in exact arithmetic where the problem is small, by the theorem where it is large.
+"""Judge whether a solution is true: in exact arithmetic for small problems, by the theorem for large ones.
 
-What OPTIMAL promises at a tolerance: the memberships are feasible up to a change of that many points, and no feasible set is
-heavier than they are. EMPTY: no set of the points has the mean. INFEASIBLE: nothing meets all bounds. Each is checked here
-from the problem and the exact optimum, not from the certificate.
+OPTIMAL at a tolerance means: the memberships are feasible up to a change of that many points, and no feasible set is
+heavier. EMPTY: no set of the points has the mean. INFEASIBLE: no memberships meet all bounds. Each is checked from the
+problem and the exact optimum, not from the certificate.
 """
 
 from __future__ import annotations
@@ -17,8 +17,8 @@ from benchmarks.corpus.problems import Hard
 from momentlp.proof.exact.integers import IntegerProgram
 from momentlp.proof.exact.proof import prove
 
-EXACT = 20_000  # entries up to which the exact optimum is found
-ROOM = 1e-6  # ten times what solve allows: the judge does not quarrel about the last digit
+MAX_EXACT_ENTRIES = 20_000  # of A; for larger problems the optimum must be given
+TOLERANCE = 1e-6  # ten times what solve allows, so that the judge does not object to rounding
 
 
 @dataclass(frozen=True)
@@ -31,9 +31,9 @@ class Truth:
 
     @classmethod
     def of(cls, hard: Hard) -> Truth | None:
-        """Find it; None if exact arithmetic does not end in time."""
+        """Find the optimum; None if exact arithmetic does not end in time."""
         problem = hard.problem
-        if hard.optimum is not None and problem.n_points * problem.n_moments > EXACT:
+        if hard.optimum is not None and problem.n_points * problem.n_moments > MAX_EXACT_ENTRIES:
             return cls(problem, hard.optimum, None)
         start = mlp.solve(problem)
         proof = prove(problem, start.membership, start.multipliers, time_limit=60.0)
@@ -42,14 +42,14 @@ class Truth:
         return cls(problem, None if proof.optimum is None else float(proof.optimum), IntegerProgram.of(problem))
 
     def objection(self, status: mlp.Status, h: np.ndarray) -> str:
-        """Say what is false about an answer; nothing if it is true, or if nothing is claimed."""
+        """Say what is false about a solution; empty if it is true, or if nothing is claimed."""
         unit = self.problem.point_weight
         if status is mlp.Status.OPTIMAL:
-            missing = self.missing(h)
-            if missing > ROOM:
-                return f"infeasible by {missing:.1e} points"
+            distance = self.infeasibility(h)
+            if distance > TOLERANCE:
+                return f"infeasible by {distance:.1e} points"
             objective = float(self.problem.weights @ h)
-            if self.optimum is not None and self.optimum > objective + ROOM * max(unit, abs(self.optimum)):
+            if self.optimum is not None and self.optimum > objective + TOLERANCE * max(unit, abs(self.optimum)):
                 return f"{objective:.9g} is not the optimum {self.optimum:.9g}"
         if status is mlp.Status.INFEASIBLE and self.optimum is not None:
             return "there is a feasible set"
@@ -58,8 +58,8 @@ class Truth:
             return f"a set of weight {self.optimum} has this mean"
         return ""
 
-    def missing(self, h: np.ndarray) -> float:
-        """Return the least change of memberships, in points, that would mend the worst row by itself."""
+    def infeasibility(self, h: np.ndarray) -> float:
+        """Return the minimum change of memberships, in points, that would make the most violated row feasible by itself."""
         problem = self.problem
         typical = float(np.median(problem.caps[problem.caps > 0])) if (problem.caps > 0).any() else 1.0
         worst = float(np.max(np.maximum(h - problem.caps, -h), initial=0.0)) / typical

@@ -1,7 +1,7 @@
-"""The problems: families of what makes linear programs of this kind hard, each made from a seed.
+"""The problems of the corpus, in families. A family has one kind of difficulty, and is made from a seed.
 
-Every family is a generator of problems. Where the theorem gives the optimum it comes along; the others are small enough for
-exact arithmetic to find it.
+Every family is a generator of problems. Large problems come with the optimum that the theorem gives. The others are small
+enough for exact arithmetic to find it.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ Random = np.random.Generator
 
 @dataclass(frozen=True)
 class Hard:
-    """A problem, what it is one of, and its optimum if it is too large for exact arithmetic."""
+    """A problem, its family, and its optimum if the problem is too large for exact arithmetic."""
 
     family: str
     problem: mlp.Problem
@@ -27,7 +27,7 @@ class Hard:
 
 
 def corpus(seed: int = 0, families: list[str] | None = None) -> Iterator[Hard]:
-    """Go through the corpus, one family after the other."""
+    """Yield the problems, one family after the other."""
     for number, (name, family) in enumerate(FAMILIES.items()):
         if families is None or name in families:
             for made in family(np.random.default_rng([seed, number])):
@@ -36,7 +36,7 @@ def corpus(seed: int = 0, families: list[str] | None = None) -> Iterator[Hard]:
 
 
 def degenerate(random: Random) -> Iterator[mlp.Problem]:
-    """Integer grids: ties everywhere, and the mean of some of the points in whole numbers."""
+    """Integer grids: many ties, and the mean of some of the points in integers."""
     for n in (4, 10, 30, 100, 300):
         for d in (1, 2, 3, 5):
             X = random.integers(-3, 4, size=(n, d)).astype(float)
@@ -45,7 +45,7 @@ def degenerate(random: Random) -> Iterator[mlp.Problem]:
 
 
 def nearly_infeasible(random: Random) -> Iterator[mlp.Problem]:
-    """Put the mean just in or out of the hull, by 1e-3 to 1e-13 of its size; or a least size just in or out of reach."""
+    """Put the mean just in or out of the hull, by 1e-3 to 1e-13 of its size; or a minimum size just in or out of reach."""
     for power in (-3, -5, -7, -9, -11, -13):
         for sign in (-1, 1):
             for d in (1, 3):
@@ -61,7 +61,7 @@ def nearly_infeasible(random: Random) -> Iterator[mlp.Problem]:
 
 
 def boundary(random: Random) -> Iterator[mlp.Problem]:
-    """Put the mean on a corner of the hull, on an edge or on a face: whole numbers, so that it is there exactly."""
+    """Put the mean on a corner of the hull, on an edge or on a face, exactly: all numbers are integers."""
     for d in (1, 2, 3, 4):
         for on in range(1, d + 1):
             corners = np.vstack([np.zeros(d), 8 * np.eye(d)])
@@ -73,19 +73,19 @@ def boundary(random: Random) -> Iterator[mlp.Problem]:
 
 
 def repeated(random: Random) -> Iterator[mlp.Problem]:
-    """Few places, many points at each; or the same by caps, from 1e-6 to 1e6."""
-    for places in (1, 2, 3, 5, 10):
-        X = random.normal(size=(places, 2))
-        many = X[random.integers(0, places, 400)]
+    """Few distinct points, each repeated many times; or few points with caps from 1e-6 to 1e6."""
+    for n_distinct in (1, 2, 3, 5, 10):
+        X = random.normal(size=(n_distinct, 2))
+        many = X[random.integers(0, n_distinct, 400)]
         yield mlp.Spec().compile(many, labelled=range(3))
         yield mlp.Spec(tolerance=mlp.Relative(0.1)).compile(many, labelled=range(3))
         for decades in (2, 6):
-            caps = 10.0 ** random.uniform(-decades, decades, places)
+            caps = 10.0 ** random.uniform(-decades, decades, n_distinct)
             yield mlp.Problem.from_arrays(X - X.mean(axis=0), 0.0, 0.0, caps=caps)
 
 
 def dependent(random: Random) -> Iterator[mlp.Problem]:
-    """Moments that are combinations of others, exactly or up to rounding; one that comes twice, and one that is constant."""
+    """Moments that are combinations of others, exactly or up to rounding; one that is repeated, and one that is constant."""
     for n in (20, 100, 300):
         for noise in (0.0, 1e-15, 1e-12, 1e-9, 1e-6):
             X = random.normal(size=(n, 3))
@@ -115,7 +115,7 @@ def ranges(random: Random) -> Iterator[mlp.Problem]:
 
 
 def tolerance(random: Random) -> Iterator[mlp.Problem]:
-    """Tolerances from nothing to 1e6, on the sum and on the mean."""
+    """Tolerances from 0 to 1e6, on the sum and on the mean."""
     X = random.normal(size=(200, 6))
     for eps in (0.0, 1e-12, 1e-9, 1e-6, 1e-3, 1.0, 1e3, 1e6):
         yield mlp.Spec(tolerance=mlp.Absolute(eps)).compile(X, labelled=range(20))
@@ -138,7 +138,7 @@ def features(random: Random) -> Iterator[mlp.Problem]:
 
 
 def constraints(random: Random) -> Iterator[mlp.Problem]:
-    """Least sizes and shares that contradict the mean, or just do not; weights and caps that are zero or negative."""
+    """Minimum sizes and shares that contradict the mean, or nearly do; weights and caps that are zero or negative."""
     for n in (10, 50, 200):
         X = random.normal(size=(n, 3))
         for low in (0.05, 0.3, 0.6, 0.9):

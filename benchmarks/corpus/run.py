@@ -1,7 +1,7 @@
-"""Run every backend over the corpus, judge every answer, and print what each of them got right, left open and got wrong.
+"""Run every backend over the corpus of hard problems and judge every solution in exact arithmetic.
 
-Run it with ``python benchmarks/corpus/run.py``. Exit status 1 means that something false was called proved, or that
-too little was proved at all.
+Run ``python -m benchmarks.corpus.run``. It prints how many solutions of each backend are right, open and wrong. Exit status
+1 means that a backend proved something false, or proved too few problems.
 """
 
 from __future__ import annotations
@@ -12,11 +12,8 @@ import time
 import warnings
 from collections import Counter
 from dataclasses import dataclass, field
-from pathlib import Path
 
 import numpy as np
-
-sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 
 import momentlp as mlp
 from benchmarks.corpus.judge import Truth
@@ -25,14 +22,14 @@ from momentlp.backend.registry import get_backend
 from momentlp.runtime.text_table import align_columns
 
 PROVED = (mlp.Status.OPTIMAL, mlp.Status.EMPTY, mlp.Status.INFEASIBLE)
-LEAST = 0.95  # share that has to be proved: a backend that never commits itself is never wrong either
+MIN_PROVED_SHARE = 0.95  # a backend that never claims anything is never wrong, so a share must be proved
 LEVELS = (1e-4, 1e-6, 1e-9)
 CLAIMS = {mlp.Outcome.OPTIMAL: mlp.Status.OPTIMAL, mlp.Outcome.INFEASIBLE: mlp.Status.INFEASIBLE}
 
 
 @dataclass
 class Tally:
-    """What one backend did."""
+    """The counts of one backend: with momentlp, of its first answer, and of the solver alone."""
 
     problems: int = 0
     solved: int = 0
@@ -64,21 +61,21 @@ def main() -> int:
         truth = Truth.of(hard)
         unjudged += truth is None
         for name, tally in tallies.items():
-            _one(hard, truth, name, tally, f"{hard.family} #{number}")
+            _run_one(hard, truth, name, tally, f"{hard.family} #{number}")
         made[hard.family] += 1
-    print(_table(tallies))
-    print(_table_alone(tallies))
-    print(_table_by_family(tallies, made))
+    print(_format_proved(tallies))
+    print(_format_alone(tallies))
+    print(_format_by_family(tallies, made))
     for name, tally in tallies.items():
         for line in tally.wrong:
             print(f"WRONG {name}: {line}")
         for line in tally.open:
             print(f"open  {name}: {line}")
     print(f"{made.total()} problems of {len(made)} families, {unjudged} of them unjudged")
-    return int(any(tally.wrong or tally.solved < LEAST * tally.problems for tally in tallies.values()))
+    return int(any(tally.wrong or tally.solved < MIN_PROVED_SHARE * tally.problems for tally in tallies.values()))
 
 
-def _one(hard: Hard, truth: Truth | None, name: str, tally: Tally, title: str) -> None:
+def _run_one(hard: Hard, truth: Truth | None, name: str, tally: Tally, title: str) -> None:
     started = time.perf_counter()
     solution = mlp.solve(hard.problem, name)
     tally.seconds += time.perf_counter() - started
@@ -99,16 +96,16 @@ def _one(hard: Hard, truth: Truth | None, name: str, tally: Tally, title: str) -
     tally.first[
         "wrong" if truth.objection(first.status, first.membership) else "right" if first.status in PROVED else "open"
     ] += 1
-    verdict = _alone(hard.problem, truth, name)
+    verdict = _judge_solver_alone(hard.problem, truth, name)
     tally.alone[verdict] += 1
     tally.alone_by_family.setdefault(hard.family, Counter())[verdict] += 1
 
 
-def _alone(problem: mlp.Problem, truth: Truth, name: str) -> str:
-    """Hand the problem to the solver as it stands, and judge what the solver itself says of its answer."""
+def _judge_solver_alone(problem: mlp.Problem, truth: Truth, name: str) -> str:
+    """Pass the unscaled problem to the solver, and judge the answer by what the solver itself claims."""
     try:
         answer = get_backend(name).run(problem, mlp.Options())
-    except Exception:  # noqa: BLE001  whatever a solver raises over numbers it does not like
+    except Exception:  # noqa: BLE001  solvers raise many kinds of errors on such numbers
         return "open"
     if answer.outcome not in CLAIMS:
         return "open"
@@ -118,7 +115,7 @@ def _alone(problem: mlp.Problem, truth: Truth, name: str) -> str:
     return "wrong" if truth.objection(mlp.Status.OPTIMAL, h) else "right"
 
 
-def _table(tallies: dict[str, Tally]) -> str:
+def _format_proved(tallies: dict[str, Tally]) -> str:
     head = [
         "backend",
         "problems",
@@ -149,7 +146,7 @@ def _table(tallies: dict[str, Tally]) -> str:
     )
 
 
-def _table_alone(tallies: dict[str, Tally]) -> str:
+def _format_alone(tallies: dict[str, Tally]) -> str:
     head = ["backend", "right", "open", "wrong", "first answer right", "open", "wrong"]
     rows = [
         [name, *(str(counts[kind]) for counts in (tally.alone, tally.first) for kind in ("right", "open", "wrong"))]
@@ -162,7 +159,7 @@ def _table_alone(tallies: dict[str, Tally]) -> str:
     )
 
 
-def _table_by_family(tallies: dict[str, Tally], made: Counter[str]) -> str:
+def _format_by_family(tallies: dict[str, Tally], made: Counter[str]) -> str:
     rows = [
         [
             family,

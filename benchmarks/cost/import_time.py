@@ -1,4 +1,7 @@
-"""How long ``import momentlp`` takes in a fresh interpreter, beside what it cannot do without."""
+"""Measure how long ``import momentlp`` takes in a fresh interpreter, beside the packages that it must import.
+
+Run ``python -m benchmarks.cost.import_time``.
+"""
 
 from __future__ import annotations
 
@@ -6,7 +9,7 @@ import subprocess
 import sys
 from functools import partial
 
-from benchmarks.common.timing import interleaved, print_ratios
+from benchmarks.common.timing import print_ratios, time_interleaved
 
 STATEMENTS = {
     "nothing": "pass",
@@ -21,8 +24,8 @@ def main() -> None:
     def run(code: str) -> None:
         subprocess.run([sys.executable, "-c", code], check=True)
 
-    ways = {name: partial(run, code) for name, code in STATEMENTS.items()}
-    print_ratios(interleaved(ways, rounds=9), "numpy, scipy.sparse, pydantic")
+    functions = {name: partial(run, code) for name, code in STATEMENTS.items()}
+    print_ratios(time_interleaved(functions, rounds=9), "numpy, scipy.sparse, pydantic")
 
 
 if __name__ == "__main__":

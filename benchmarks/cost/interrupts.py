@@ -1,7 +1,7 @@
-"""How soon Ctrl-C is heard, and what a process of its own costs, for every backend.
+"""Measure how soon Ctrl-C ends a solve, and what isolation in a process of its own costs, for every backend.
 
-A solve is interrupted at several moments after its start; the time is that from the signal to KeyboardInterrupt. Run it with
-``python benchmarks/interrupts.py``.
+Run ``python -m benchmarks.cost.interrupts``. A solve is interrupted at several moments after its start. The time is that
+from the signal to KeyboardInterrupt.
 """
 
 from __future__ import annotations
@@ -29,43 +29,49 @@ print("ready", flush=True)
 try:
     mlp.solve(problem, backend, isolate=isolate)
 except KeyboardInterrupt:
-    print("heard", time.time(), flush=True)
+    print("interrupted", time.time(), flush=True)
 """
-MOMENTS = (0.05, 0.3, 1.0, 2.0, 4.0)  # seconds after the start
+DELAYS = (0.05, 0.3, 1.0, 2.0, 4.0)  # seconds after the start
 
 
 def main() -> None:
     """Print both tables."""
-    parser = argparse.ArgumentParser(description="Measure how soon Ctrl-C is heard.")
+    parser = argparse.ArgumentParser(description="Measure how soon Ctrl-C ends a solve.")
     parser.add_argument("--points", type=int, default=100_000)
     parser.add_argument("--moments", type=int, default=64)
-    parser.add_argument("--backend", action="append", help="default: every one there is")
+    parser.add_argument("--backend", action="append", help="may be repeated; default: all that can be used here")
     arguments = parser.parse_args()
     names = arguments.backend or [info.name for info in mlp.backends() if info.available]
     rows = [["backend", "Ctrl-C, median s", "longest s", "isolated, longest s", "isolating costs s"]]
     for name in names:
-        here, alone = ([_heard(arguments, name, isolate, wait) for wait in MOMENTS] for isolate in (False, True))
+        here, alone = ([_measure_latency(arguments, name, isolate, delay) for delay in DELAYS] for isolate in (False, True))
         latencies, isolated = ([value for value in values if value is not None] for values in (here, alone))
         rows.append(
-            [name, _shown(latencies, statistics.median), _shown(latencies, max), _shown(isolated, max), f"{_cost(name):.1f}"]
+            [
+                name,
+                _format(latencies, statistics.median),
+                _format(latencies, max),
+                _format(isolated, max),
+                f"{_isolation_cost(name):.1f}",
+            ]
         )
-    print(f"{arguments.points:,} points, {arguments.moments} moments, interrupted {len(MOMENTS)} times each")
+    print(f"{arguments.points:,} points, {arguments.moments} moments, interrupted {len(DELAYS)} times each")
     print(align_columns(rows))
 
 
-def _heard(arguments: argparse.Namespace, name: str, isolate: bool, wait: float) -> float | None:
-    """Return the seconds from signal to KeyboardInterrupt; None if the solve was done before."""
+def _measure_latency(arguments: argparse.Namespace, name: str, isolate: bool, delay: float) -> float | None:
+    """Return the seconds from signal to KeyboardInterrupt; None if the solve had ended before."""
     command = [sys.executable, "-c", CHILD, str(arguments.points), str(arguments.moments), name, str(isolate)]
     with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True) as child:
         child.stdout.readline()
-        time.sleep(wait)
+        time.sleep(delay)
         sent = time.time()
         child.send_signal(signal.SIGINT)
-        heard = [line for line in child.stdout if line.startswith("heard")]  # Pyomo prints words of its own
-        return float(heard[0].split()[1]) - sent if heard else None
+        lines = [line for line in child.stdout if line.startswith("interrupted")]  # Pyomo prints lines too
+        return float(lines[0].split()[1]) - sent if lines else None
 
 
-def _cost(name: str) -> float:
+def _isolation_cost(name: str) -> float:
     """Return the median time that isolation adds to a small solve."""
     problem, _ = half_space(50, 2, seed=0)
     mlp.solve(problem, name)
@@ -78,7 +84,7 @@ def _cost(name: str) -> float:
     return statistics.median(times[True]) - statistics.median(times[False])
 
 
-def _shown(values: list[float], summary: object) -> str:
+def _format(values: list[float], summary: object) -> str:
     return f"{summary(values):.2f}" if values else "done before"
 
 

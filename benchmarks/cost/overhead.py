@@ -1,9 +1,9 @@
-"""What momentlp costs over a hand-written highspy call, on the USPS problem of the paper.
+"""Measure what momentlp costs over a hand-written highspy call, on the USPS problem of the paper.
 
-Run ``make bench``. Three ways to the same optimum (6198 points, 256 moments, eps = 30):
+Run ``python -m benchmarks.cost.overhead``. It finds the same optimum (6198 points, 256 moments, eps = 30) in three ways:
 
 ``by hand``               centre the matrix and pass it to highspy with HiGHS's own defaults, as its examples do;
-``by hand, same options`` the same with the options that the ``highs`` backend sets: what is left is the cost of momentlp;
+``by hand, same options`` the same with the options that the ``highs`` backend sets: the rest is the cost of momentlp;
 ``momentlp``              ``Spec.compile`` and ``solve``: validation, scaling, solving, certificate.
 """
 
@@ -15,7 +15,8 @@ import highspy
 import numpy as np
 
 import momentlp as mlp
-from benchmarks.common.timing import interleaved, print_ratios, usps_protocol
+from benchmarks.common.timing import print_ratios, time_interleaved
+from benchmarks.common.usps_digits import split_usps_digits
 
 EPS = 30.0
 
@@ -39,7 +40,7 @@ def by_hand(X: np.ndarray, sample: np.ndarray, options: dict[str, Any]) -> float
 
 
 def with_momentlp(X: np.ndarray, sample: np.ndarray) -> float:
-    """Solve it as a user would."""
+    """Solve the paper's problem as a user would."""
     solution = mlp.solve(mlp.Spec(tolerance=mlp.Absolute(EPS)).compile(X, sample=sample), "highs")
     assert solution.certificate.holds()
     return solution.objective
@@ -47,11 +48,11 @@ def with_momentlp(X: np.ndarray, sample: np.ndarray) -> float:
 
 def main() -> None:
     """Print the three times and their ratios."""
-    X, sample = usps_protocol()
+    X, sample = split_usps_digits()
     same = {"presolve": "off", "simplex_scale_strategy": 0}
     objectives = [by_hand(X, sample, {}), by_hand(X, sample, same), with_momentlp(X, sample)]
     print(f"objectives: {objectives}")
-    seconds = interleaved(
+    seconds = time_interleaved(
         {
             "by hand": lambda: by_hand(X, sample, {}),
             "by hand, same options": lambda: by_hand(X, sample, same),

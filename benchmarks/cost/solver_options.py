@@ -1,4 +1,6 @@
-"""What the options that the backends change are worth, on the USPS problem of the paper (eps = 30).
+"""Measure what the solver options that our backends change are worth, on the USPS problem of the paper (eps = 30).
+
+Run ``python -m benchmarks.cost.solver_options``.
 
 GLPK: the long-step ratio test against its own default. HiGHS: no scaling and no presolve against its own defaults.
 """
@@ -8,9 +10,9 @@ from __future__ import annotations
 import time
 
 import momentlp as mlp
-from benchmarks.common.timing import usps_protocol
+from benchmarks.common.usps_digits import split_usps_digits
 
-WAYS = [
+VARIANTS = [
     ("highs", "as momentlp runs it", {}),
     ("highs", "HiGHS's own scaling and presolve", {"simplex_scale_strategy": 2, "presolve": "choose"}),
     ("glpk", "as momentlp runs it", {}),
@@ -19,10 +21,10 @@ WAYS = [
 
 
 def main() -> None:
-    """Print iterations and seconds of each way, once."""
-    X, sample = usps_protocol()
+    """Print iterations and seconds of one solve by each variant."""
+    X, sample = split_usps_digits()
     problem = mlp.Spec(tolerance=mlp.Absolute(30.0)).compile(X, sample=sample)
-    for backend, name, options in WAYS:
+    for backend, name, options in VARIANTS:
         started = time.perf_counter()
         solution = mlp.solve(problem, backend, options=options)
         seconds = time.perf_counter() - started

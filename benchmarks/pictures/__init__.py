@@ -1,1 +1,1 @@
-"""."""
+"""Draw the pictures of the guides, in docs/images."""

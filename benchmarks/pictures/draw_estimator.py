@@ -1,4 +1,7 @@
-"""Draw docs/images/estimator-membership.png and estimator-selection.png: a class found in the plane, and a choice made."""
+"""Draw docs/images/estimator-membership.png and estimator-selection.png, the pictures of the guide to the estimators.
+
+Run ``python -m benchmarks.pictures.draw_estimator``.
+"""
 
 from __future__ import annotations
 
@@ -9,10 +12,9 @@ from matplotlib.figure import Figure
 from sklearn.datasets import load_digits
 
 import momentlp as mlp
+from benchmarks.common.folders import IMAGES
 from momentlp.datasets.synthetic import make_ring
 from momentlp.plots import membership_plot, score_plot, selection_plot
-
-IMAGES = Path(__file__).parent / "images"
 
 
 def main() -> None:

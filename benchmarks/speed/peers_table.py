@@ -1,6 +1,6 @@
-"""Every peer on two problems: time with and without modelling, peak memory, and how far from the certified optimum.
+"""Run every peer on two problems: time with and without modelling, peak memory, distance from the certified optimum.
 
-Run ``python benchmarks/peers_table.py``. Writes ``docs/benchmarks/peers.md`` and ``peers.csv``.
+Run ``python -m benchmarks.speed.peers_table``. It writes ``docs/results/benchmarks/peers.md`` and ``peers.csv``.
 """
 
 from __future__ import annotations
@@ -11,16 +11,17 @@ import statistics
 from pathlib import Path
 from typing import Any
 
-from benchmarks.common.measure import Measured, side_by_side
+from benchmarks.common.folders import RESULTS
+from benchmarks.common.measure import Measurement, measure_side_by_side
 from benchmarks.common.peers import PEERS, REFERENCE
-from benchmarks.common.problems import describe
-from benchmarks.common.report import DOCS, Row, bytes_of, figure, markdown, print_table, write
-from benchmarks.common.timing import ratio, usps
-from momentlp.errors import DataError
+from benchmarks.common.problems import describe_case
+from benchmarks.common.report import Row, format_bytes, format_markdown, format_number, print_table, write_page
+from benchmarks.common.timing import median_ratio
+from benchmarks.common.usps_digits import reason_without_usps
 
-ABOUT = f"""All ways take turns, each in a process of its own. Times are medians over the rounds (and their range), ratios
+ABOUT = f"""All peers take turns, each in a process of its own. Times are medians over the rounds (and their range), ratios
 medians over the rounds of the ratio within a round: how many times as long as {REFERENCE}, with and without modelling.
-*Modelling* is the time until a solver has the problem, *solving* the rest, which for momentlp includes the certificate. The
+*Modelling* is the time until a solver has the problem. *Solving* is the rest; for momentlp it includes the certificate. The
 peers are given the moment matrix ready made; momentlp starts from the points, and compiling them is its modelling. *Memory*
 is the peak of the first run beyond data and imports. *Off* is the relative difference to the objective that {REFERENCE}
 certifies."""
@@ -28,57 +29,58 @@ HEADS = ("way", "together s", "modelling s", "solving s", "ratio", "ratio, solvi
 
 
 def measure(case: str, numbers: dict[str, Any], options: argparse.Namespace) -> tuple[list[Row], list[dict[str, Any]]]:
-    """Run all ways on one case and return the rows to show and the figures to keep."""
+    """Run all peers on one case, and return the rows to print and the records to keep."""
     chosen = [peer for peer in PEERS if not options.only or peer in (REFERENCE, *options.only.split(","))]
-    found = side_by_side(chosen, case, numbers, limit=options.limit, rounds=options.rounds, budget=options.budget)
+    found = measure_side_by_side(chosen, case, numbers, limit=options.limit, rounds=options.rounds, budget=options.budget)
     reference = found[REFERENCE]
-    reported = sorted(found.values(), key=lambda one: statistics.median(one.seconds or [math.inf]))
-    return [_row(one, reference) for one in reported], [_record(one, case, numbers, reference) for one in reported]
+    ordered = sorted(found.values(), key=lambda one: statistics.median(one.seconds or [math.inf]))
+    return [_row(one, reference) for one in ordered], [_record(one, case, numbers, reference) for one in ordered]
 
 
-def _row(one: Measured, reference: Measured) -> Row:
+def _row(one: Measurement, reference: Measurement) -> Row:
     peer, seconds = PEERS[one.peer], one.seconds
     if not seconds:
-        return dict.fromkeys(HEADS, "-") | {"way": one.peer, "remark": one.way.gave_up}
+        return dict.fromkeys(HEADS, "-") | {"way": one.peer, "remark": one.process.gave_up}
+    middle, low, high = map(format_number, (statistics.median(seconds), min(seconds), max(seconds)))
     return {
         "way": one.peer,
-        "together s": f"{figure(statistics.median(seconds))} ({figure(min(seconds))}-{figure(max(seconds))})",
-        "modelling s": figure(one.modelling),
-        "solving s": figure(statistics.median(one.solving)),
-        "ratio": figure(ratio(seconds, reference.seconds)),
-        "ratio, solving": figure(ratio(one.solving, reference.solving)),
-        "memory": bytes_of(one.way.memory),
-        "objective": f"{one.way.runs[-1]['objective']:.6f}",
-        "off": f"{_off(one, reference):.0e}".replace("0e+00", "0") if peer.comparable else "-",
+        "together s": f"{middle} ({low}-{high})",
+        "modelling s": format_number(one.modelling),
+        "solving s": format_number(statistics.median(one.solving)),
+        "ratio": format_number(median_ratio(seconds, reference.seconds)),
+        "ratio, solving": format_number(median_ratio(one.solving, reference.solving)),
+        "memory": format_bytes(one.process.memory),
+        "objective": f"{one.process.runs[-1]['objective']:.6f}",
+        "off": f"{_relative_difference(one, reference):.0e}".replace("0e+00", "0") if peer.same_problem else "-",
         "rounds": str(len(seconds)),
-        "remark": peer.remark + (f"; then {one.way.gave_up}" if one.way.gave_up else ""),
+        "remark": peer.remark + (f"; then {one.process.gave_up}" if one.process.gave_up else ""),
     }
 
 
-def _record(one: Measured, case: str, numbers: dict[str, Any], reference: Measured) -> dict[str, Any]:
-    last = one.way.runs[-1] if one.way.runs else {}
+def _record(one: Measurement, case: str, numbers: dict[str, Any], reference: Measurement) -> dict[str, Any]:
+    last = one.process.runs[-1] if one.process.runs else {}
     return {
-        "case": describe(case, **numbers),
+        "case": describe_case(case, **numbers),
         "way": one.peer,
         "seconds": statistics.median(one.seconds or [math.nan]),
         "least": min(one.seconds, default=math.nan),
         "most": max(one.seconds, default=math.nan),
         "modelling": one.modelling,
-        "ratio": ratio(one.seconds, reference.seconds),
-        "ratio_solving": ratio(one.solving, reference.solving),
-        "memory": one.way.memory,
+        "ratio": median_ratio(one.seconds, reference.seconds),
+        "ratio_solving": median_ratio(one.solving, reference.solving),
+        "memory": one.process.memory,
         "objective": last.get("objective", math.nan),
-        "off": _off(one, reference),
+        "off": _relative_difference(one, reference),
         "rounds": len(one.seconds),
-        "gave_up": one.way.gave_up,
+        "gave_up": one.process.gave_up,
     }
 
 
-def _off(one: Measured, reference: Measured) -> float:
-    if not (one.way.runs and reference.way.runs):
+def _relative_difference(one: Measurement, reference: Measurement) -> float:
+    if not (one.process.runs and reference.process.runs):
         return math.nan
-    certified = reference.way.runs[-1]["objective"]
-    return float((one.way.runs[-1]["objective"] - certified) / max(1.0, abs(certified)))
+    certified = reference.process.runs[-1]["objective"]
+    return float((one.process.runs[-1]["objective"] - certified) / max(1.0, abs(certified)))
 
 
 def main() -> None:
@@ -87,34 +89,26 @@ def main() -> None:
     parser.add_argument("--n", type=int, default=20_000, help="points of the synthetic problem")
     parser.add_argument("--m", type=int, default=32, help="its moments")
     parser.add_argument("--rounds", type=int, default=9)
-    parser.add_argument("--limit", type=float, default=300.0, help="seconds after which a way is ended")
-    parser.add_argument("--budget", type=float, default=60.0, help="seconds after which a way sits out further rounds")
-    parser.add_argument("--only", default="", help="ways, separated by commas")
+    parser.add_argument("--limit", type=float, default=300.0, help="seconds after which a peer is ended")
+    parser.add_argument("--budget", type=float, default=60.0, help="seconds after which a peer skips further rounds")
+    parser.add_argument("--only", default="", help="peers, separated by commas")
     parser.add_argument("--no-usps", action="store_true", help="leave out the USPS digits")
-    parser.add_argument("--out", type=Path, default=DOCS)
+    parser.add_argument("--out", type=Path, default=RESULTS, help="folder for the table (%(default)s)")
     options = parser.parse_args()
     cases: list[tuple[str, dict[str, Any]]] = [("usps", {"eps": 30.0}), ("gaussians", {"n": options.n, "m": options.m})]
     sections, records = [("", ABOUT)], []
     for case, numbers in cases:
-        heading = describe(case, **numbers)
+        heading = describe_case(case, **numbers)
         print(f"\n{heading}")
-        if case == "usps" and (missing := "left out, as asked" if options.no_usps else _missing()):
+        if case == "usps" and (missing := "left out, as asked" if options.no_usps else reason_without_usps()):
             print(missing)
             sections.append((heading, f"Not measured: {missing}"))
             continue
-        rows, reported = measure(case, numbers, options)
+        rows, own_records = measure(case, numbers, options)
         print_table(rows)
-        sections.append((heading, markdown(rows)))
-        records += reported
-    write(options.out, "peers", "momentlp beside its peers", sections, records)
-
-
-def _missing() -> str:
-    try:
-        usps()
-    except DataError as error:
-        return str(error)
-    return ""
+        sections.append((heading, format_markdown(rows)))
+        records += own_records
+    write_page(options.out, "peers", "momentlp beside its peers", sections, records)
 
 
 if __name__ == "__main__":

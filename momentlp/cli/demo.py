@@ -1,4 +1,4 @@
-"""One digit among scikit-learn's 1797, found from thirty of its kind through every backend, and a picture of it."""
+"""The demo: find one digit among scikit-learn's 1797 images from thirty labelled ones, and draw the result."""
 
 from __future__ import annotations
 
@@ -14,6 +14,7 @@ from momentlp.errors import ExtraMissingError, OptionError, SolverError
 from momentlp.features import Spectral
 from momentlp.plots import GREY, RED
 from momentlp.points.arrays import FloatArray, IndexArray
+from momentlp.runtime.argument_checks import check_integer
 from momentlp.runtime.atomic_files import write_atomically
 from momentlp.solution.solution import Solution
 from momentlp.solving.comparison import Comparison, compare
@@ -23,13 +24,13 @@ from momentlp.spec.tolerances import StandardError
 __all__ = ["Demo", "check_picture", "draw", "run_demo"]
 
 SPEC = Spec(features=Spectral(12, n_neighbors=6), tolerance=StandardError(0.5))
-PER_ROW = 28
-PICTURES = (".png", ".svg", ".pdf")
+IMAGES_PER_ROW = 28
+PICTURE_SUFFIXES = (".png", ".svg", ".pdf")
 
 
 @dataclass(frozen=True, eq=False)
 class Demo:
-    """What the demo found. Truth is used for the counts alone, never for the search."""
+    """What the demo found. The truth is used for the counts only, never for the search."""
 
     digit: int
     images: FloatArray
@@ -52,7 +53,7 @@ class Demo:
 
     @property
     def counts(self) -> dict[str, Any]:
-        """How many were found, rightly and wrongly, and missed."""
+        """How many were found, right, wrong and missed."""
         right = int((self.found & self.truth).sum())
         total = int((self.truth & self.unlabelled).sum())
         return {
@@ -71,15 +72,13 @@ class Demo:
 def run_demo(
     digit: int = 3, n_labelled: int = 30, random_state: int = 0, on_start: Callable[[str], Any] | None = None
 ) -> Demo:
-    """Find a digit from a few labelled ones, by smooth functions on the graph of nearest neighbours."""
+    """Find a digit from a few labelled images, by smooth functions on the graph of nearest neighbours."""
     from sklearn.datasets import load_digits
 
     data = load_digits()
     truth = data.target == digit
-    if digit not in range(10):
-        raise OptionError(f"digit must be one of 0 to 9, not {digit!r}.")
-    if not 2 <= n_labelled < int(truth.sum()):
-        raise OptionError(f"labelled must be between 2 and {int(truth.sum()) - 1}, not {n_labelled}.")
+    check_integer("digit", digit, minimum=0, maximum=9)
+    check_integer("labelled", n_labelled, minimum=2, maximum=int(truth.sum()) - 1)
     labelled = np.sort(np.random.default_rng(random_state).choice(np.flatnonzero(truth), n_labelled, replace=False))
     comparison = compare(SPEC.compile(data.data, labelled=labelled), on_start=on_start)
     if not comparison.solutions:
@@ -91,7 +90,7 @@ def run_demo(
 
 
 def draw(demo: Demo, path: Path) -> None:
-    """Draw what was known, what was found and the hyperplane between, as a PNG or SVG."""
+    """Draw the labelled images, the scores with the hyperplane, and what was found and missed."""
     try:
         from matplotlib.backends.backend_agg import FigureCanvasAgg
         from matplotlib.figure import Figure
@@ -101,7 +100,7 @@ def draw(demo: Demo, path: Path) -> None:
     order = np.argsort(-demo.solution.scores, kind="stable")
     found = order[demo.found[order]]
     missed = order[(demo.truth & demo.unlabelled & ~demo.found)[order]]
-    heights = [_rows(found), _rows(missed)]
+    heights = [_count_rows(found), _count_rows(missed)]
     figure: Any = Figure(figsize=(11, 4.3 + 0.42 * sum(heights)), layout="constrained", facecolor="white")
     FigureCanvasAgg(figure)
     top, bottom = figure.subfigures(2, 1, height_ratios=[3.4, 0.9 + 0.42 * sum(heights)])
@@ -110,39 +109,41 @@ def draw(demo: Demo, path: Path) -> None:
     wrong = int((~demo.truth[found]).sum())
     _draw_tiles(known, demo.images[demo.labelled], 6, f"Known: {demo.labelled.size} images of a {demo.digit}")
     _draw_scores(scores, demo)
-    _draw_tiles(upper, demo.images[found], PER_ROW, f"Found: {found.size} more, best first; {wrong} of them wrong (framed)")
-    _draw_tiles(lower, demo.images[missed], PER_ROW, f"Missed: {missed.size}, nearest first")
-    for place in np.flatnonzero(~demo.truth[found]):
-        row, column = divmod(int(place), PER_ROW)
+    _draw_tiles(
+        upper, demo.images[found], IMAGES_PER_ROW, f"Found: {found.size} more, best first; {wrong} of them wrong (framed)"
+    )
+    _draw_tiles(lower, demo.images[missed], IMAGES_PER_ROW, f"Missed: {missed.size}, nearest first")
+    for position in np.flatnonzero(~demo.truth[found]):
+        row, column = divmod(int(position), IMAGES_PER_ROW)
         upper.add_patch(Rectangle((column * 9 - 0.5, row * 9 - 0.5), 10, 10, fill=False, edgecolor=RED, linewidth=1.6))
     write_atomically(path, lambda stream: figure.savefig(stream, format=path.suffix.lstrip(".").lower(), dpi=130))
 
 
 def check_picture(path: Path) -> None:
-    """Refuse the name of a picture that could not be drawn, before any work is done."""
-    if path.suffix.lower() not in PICTURES:
-        raise OptionError(f"picture must end in {', '.join(PICTURES)}, but it is {str(path)!r}.")
+    """Raise OptionError, before any work is done, if a picture cannot be written to a path."""
+    if path.suffix.lower() not in PICTURE_SUFFIXES:
+        raise OptionError(f"picture must end in {', '.join(PICTURE_SUFFIXES)}, not {str(path)!r}.")
     if not path.parent.is_dir():
-        raise OptionError(f"picture is to be drawn to {str(path)!r}, but there is no folder {str(path.parent)!r}.")
+        raise OptionError(f"the folder of picture {str(path)!r} does not exist: create it, or choose another.")
 
 
 def _draw_tiles(axes: Any, images: FloatArray, per_row: int, title: str) -> None:
     """Lay 8 x 8 images out in rows, one white pixel between them."""
-    sheet = np.zeros((_rows(images, per_row) * 9 + 1, per_row * 9 + 1))
-    for place, image in enumerate(images):
-        row, column = divmod(place, per_row)
+    sheet = np.zeros((_count_rows(images, per_row) * 9 + 1, per_row * 9 + 1))
+    for position, image in enumerate(images):
+        row, column = divmod(position, per_row)
         sheet[row * 9 + 1 : row * 9 + 9, column * 9 + 1 : column * 9 + 9] = image
     axes.imshow(sheet, cmap="gray_r", vmin=0, vmax=16)
     axes.set_title(title, loc="left", fontsize=11)
     axes.set_axis_off()
 
 
-def _rows(images: NDArray[Any], per_row: int = PER_ROW) -> int:
+def _count_rows(images: NDArray[Any], per_row: int = IMAGES_PER_ROW) -> int:
     return max(1, -(-len(images) // per_row))
 
 
 def _draw_scores(axes: Any, demo: Demo) -> None:
-    tie = np.abs(demo.solution.scores) < 1e-9  # on the hyperplane rounding decides the sign; draw them where they were put
+    tie = np.abs(demo.solution.scores) < 1e-9  # rounding decides the sign: draw them on their side
     scores = np.where(tie, np.where(demo.solution.membership > 0.5, 1e-9, -1e-9), demo.solution.scores)
     own, other = scores[demo.truth & demo.unlabelled], scores[~demo.truth]
     width = max(float(np.ptp(scores)), 1.0) / 60

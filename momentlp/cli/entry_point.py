@@ -3,19 +3,19 @@
 Results go to standard output, everything else (progress, errors) to standard error. With ``--json`` standard output holds
 one JSON document and nothing else. The exit code says what happened:
 
-====  =====================================================================
+====  ============================================================================
 code  meaning
-====  =====================================================================
-0     the answer is certified (for ``compare``: all that could run, and they agree)
+====  ============================================================================
+0     the solution is certified (``compare``: all that could run, and they agree)
 1     an error inside momentlp: please report it
-2     the command, a file or an option is wrong
+2     a mistake in the command, a file or an option
 3     EMPTY: no set of the points has this mean
-4     LIMIT: stopped by a limit before the optimum was reached
+4     LIMIT: a limit stopped the solve before the optimum
 5     INFEASIBLE: the constraints contradict each other
-6     FAILED: the solver gave nothing that could be proved; for ``compare``, backends disagree
+6     FAILED: nothing could be proved; ``compare``: the backends disagree
 7     the backend is unknown or cannot be used here
-130   ``reproduce`` was interrupted; the same command goes on
-====  =====================================================================
+130   ``reproduce`` was interrupted; the same command continues it
+====  ============================================================================
 """
 
 from __future__ import annotations

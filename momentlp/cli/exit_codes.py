@@ -1,4 +1,4 @@
-"""What the exit code of a command says, and errors turned into one. Needs typer and rich."""
+"""The exit codes of the commands, and errors that become a message and an exit code. Needs typer and rich."""
 
 from __future__ import annotations
 

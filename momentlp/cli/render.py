@@ -1,4 +1,4 @@
-"""What the command line shows: answers, tables, progress. Needs rich."""
+"""Print solutions, tables and progress. Needs rich."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ from momentlp.solving.comparison import Comparison
 from momentlp.status import Status
 
 __all__ = [
-    "document",
+    "describe_solution",
     "err",
     "out",
     "print_comparison",
@@ -34,13 +34,13 @@ __all__ = [
     "write_solution",
 ]
 
-PATIENCE = 1.0  # seconds before progress is shown
+PROGRESS_DELAY = 1.0  # seconds of work before progress is shown
 
 MEANING = {
     Status.OPTIMAL: ("green", "certified: no set that meets the moments weighs more"),
-    Status.EMPTY: ("yellow", "no set of these points has this mean; raise the tolerance or look at the labelled points"),
-    Status.LIMIT: ("yellow", "stopped by a limit; the set is feasible but may not be the largest"),
-    Status.INFEASIBLE: ("red", "proved: nothing meets all the constraints"),
+    Status.EMPTY: ("yellow", "no set of these points has this mean: raise the tolerance or check the labelled points"),
+    Status.LIMIT: ("yellow", "stopped by a limit: the set is feasible but may not be the largest"),
+    Status.INFEASIBLE: ("red", "proved: no set meets all the constraints"),
     Status.FAILED: ("red", "nothing could be proved"),
 }
 
@@ -49,11 +49,11 @@ err = Console(stderr=True, highlight=False)
 
 
 def print_solution(solution: Solution, folder: Path | None) -> None:
-    """Print what was found and the proof of it."""
+    """Print a solution and its certificate."""
     proof, status = solution.certificate, solution.status
     colour, meaning = MEANING[status]
     inside = int((solution.membership > 0.5).sum())
-    repaired = f" (its first answer fell short: {', '.join(solution.repairs)})" if solution.repairs else ""
+    repaired = f" (the first answer was repaired: {', '.join(solution.repairs)})" if solution.repairs else ""
     seconds = sum(solution.seconds.values())
     lines = {
         "points in the class": f"{inside} of {solution.problem.n_points}",
@@ -67,7 +67,7 @@ def print_solution(solution: Solution, folder: Path | None) -> None:
     if status in (Status.EMPTY, Status.INFEASIBLE):
         lines["in conflict"] = ", ".join(solution.conflict()[:8])
     lines["solved by"] = f"{solution.backend} {solution.version} (engine {solution.engine}) in {seconds:.3f} s"
-    lines["its own words"] = f"{solution.message}{repaired}"
+    lines["message"] = f"{solution.message}{repaired}"
     if folder is not None:
         lines["written to"] = f"{folder / 'membership.csv'}, {folder / 'solution.json'}"
     out.print(f"[bold {colour}]{status.name}[/]  {meaning}")
@@ -76,7 +76,7 @@ def print_solution(solution: Solution, folder: Path | None) -> None:
 
 
 def print_comparison(rows: Comparison) -> None:
-    """Print the table of a comparison, what went wrong in it, and what it confirms."""
+    """Print the table of a comparison, the errors, and the verdict."""
     heading, *body = rows.table()
     table = Table(box=None, pad_edge=False, header_style="bold")
     for name in heading:
@@ -91,7 +91,7 @@ def print_comparison(rows: Comparison) -> None:
 
 
 def print_demo(demo: Demo) -> None:
-    """Print what the demo found, how good it is by the truth it never saw, and how sure."""
+    """Print what the demo found, how it compares with the truth, and the proof."""
     counts, solution = demo.counts, demo.solution
     out.print(f"{counts['points']} images, {counts['labelled']} of them known to be a {counts['digit']}.")
     quality = f"precision {counts['precision']:.3f}, recall {counts['recall']:.3f}"
@@ -103,11 +103,11 @@ def print_demo(demo: Demo) -> None:
 
 def print_json(value: Any) -> None:
     """Print one JSON document."""
-    sys.stdout.write(json.dumps(_finite(value), indent=2) + "\n")
+    sys.stdout.write(json.dumps(_replace_non_finite(value), indent=2) + "\n")
 
 
-def document(solution: Solution) -> dict[str, Any]:
-    """Return everything about a solution but its memberships, as plain values."""
+def describe_solution(solution: Solution) -> dict[str, Any]:
+    """Return a solution without its memberships, as values for JSON."""
     separator = solution.separator
     return {
         **solution.summary(),
@@ -126,29 +126,29 @@ def write_solution(solution: Solution, folder: Path) -> None:
     rows = zip(solution.membership.tolist(), solution.scores.tolist(), strict=True)
     lines = ["point,membership,score", *(f"{point},{h!r},{score!r}" for point, (h, score) in enumerate(rows)), ""]
     write_atomically(folder / "membership.csv", lambda stream: stream.write("\n".join(lines).encode()))
-    text = json.dumps(_finite(document(solution)), indent=2) + "\n"
+    text = json.dumps(_replace_non_finite(describe_solution(solution)), indent=2) + "\n"
     write_atomically(folder / "solution.json", lambda stream: stream.write(text.encode()))
 
 
 @contextmanager
 def progress(label: str) -> Iterator[Callable[[str], None]]:
-    """Show a spinner on standard error once the work has taken a second; the function given adds the latest news."""
+    """Show a spinner on standard error after PROGRESS_DELAY; the function that is yielded changes its text."""
     status = err.status(label)
-    timer = threading.Timer(PATIENCE, status.start)
+    timer = threading.Timer(PROGRESS_DELAY, status.start)
     timer.daemon = True
     if err.is_terminal:
         timer.start()
     try:
-        yield lambda news: status.update(f"{label}: {news}")
+        yield lambda text: status.update(f"{label}: {text}")
     finally:
         timer.cancel()
         status.stop()
 
 
-def _finite(value: Any) -> Any:
-    """Replace infinities and NaN, which JSON does not have, by null."""
+def _replace_non_finite(value: Any) -> Any:
+    """Replace infinities and NaN by null: JSON has neither."""
     if isinstance(value, dict):
-        return {key: _finite(entry) for key, entry in value.items()}
+        return {key: _replace_non_finite(entry) for key, entry in value.items()}
     if isinstance(value, list):
-        return [_finite(entry) for entry in value]
+        return [_replace_non_finite(entry) for entry in value]
     return None if isinstance(value, float) and not np.isfinite(value) else value

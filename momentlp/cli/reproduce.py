@@ -20,8 +20,8 @@ from rich.table import Table
 from momentlp.cli.exit_codes import INTERRUPTED, exit_on_error
 from momentlp.cli.render import err, out, print_json
 from momentlp.errors import DataError, ExtraMissingError, SolverError
-from momentlp.experiments.catalogue import EXPERIMENTS, experiment
-from momentlp.experiments.engine.digit_images import load_digits_from
+from momentlp.experiments.catalogue import EXPERIMENTS, load_experiment
+from momentlp.experiments.engine.digit_images import load_digit_images
 from momentlp.experiments.engine.report import Claim, Report
 from momentlp.experiments.engine.runner import Experiment, Settings, run
 from momentlp.runtime.atomic_files import write_atomically
@@ -31,27 +31,25 @@ __all__ = ["app"]
 
 COLOURS = {"yes": "green", "yes, rounded": "green", "no": "red", "-": "default"}
 
-app = typer.Typer(
-    help="Run the experiments of the paper, what it leaves open, and what goes beyond it.", no_args_is_help=True
-)
+app = typer.Typer(help="Run the experiments of the paper, and those that go beyond it.", no_args_is_help=True)
 
 Data = Annotated[
     str | None,
     typer.Option(
-        help="Folder of the USPS digits (zip.train.gz and zip.test.gz), a file of OpenML's copy, 'openml' to fetch that, or "
-        "'digits' for the smaller images inside scikit-learn. Default: what MOMENTLP_USPS names."
+        help="Folder of the USPS digits (zip.train.gz and zip.test.gz), a file of OpenML's copy, 'openml' to download it, "
+        "or 'digits' for the smaller images in scikit-learn. Default: the folder in MOMENTLP_USPS."
     ),
 ]
-Splits = Annotated[int, typer.Option(min=1, help="Random splits, or draws. More can be added later.")]
-Jobs = Annotated[int | None, typer.Option(min=1, help="Processes; default: one for each core.")]
-Seed = Annotated[int, typer.Option(min=0, max=2**31, help="Split number k is made from SEED + k.")]
-Epsilon = Annotated[float | None, typer.Option(min=0.0, help="Tolerance on the sum; default: 30 for USPS.")]
-Out = Annotated[Path, typer.Option("--out", help="Folder for results; a run that was stopped goes on there.")]
+Splits = Annotated[int, typer.Option(min=1, help="Number of random splits. A later run can add more.")]
+Jobs = Annotated[int | None, typer.Option(min=1, help="Number of processes. Default: one per core.")]
+Seed = Annotated[int, typer.Option(min=0, max=2**31, help="Split k is drawn with SEED + k.")]
+Epsilon = Annotated[float | None, typer.Option(min=0.0, help="Tolerance on the sum. Default: 30 for USPS.")]
+Out = Annotated[Path, typer.Option("--out", help="Folder of the results. A stopped run continues there.")]
 Json = Annotated[bool, typer.Option("--json", help="Write the claims as one JSON document to standard output.")]
 FOLDER = Path("momentlp-reproduce")
 
 
-def _command(names: Sequence[str]) -> Callable[..., None]:
+def _make_command(names: Sequence[str]) -> Callable[..., None]:
     def command(
         data: Data = None,
         splits: Splits = 100,
@@ -61,19 +59,19 @@ def _command(names: Sequence[str]) -> Callable[..., None]:
         folder: Out = FOLDER,
         as_json: Json = False,
     ) -> None:
-        with exit_on_error(as_json), _interruptible(folder):
+        with exit_on_error(as_json), _report_interrupt(folder):
             _require_matplotlib()
             if folder.exists() and not folder.is_dir():
                 raise DataError(f"--out must be a folder, but {str(folder)!r} is a file.")
-            chosen = [experiment(name) for name in names]
-            digits = load_digits_from(data) if any(one.needs_data for one in chosen) else None
+            chosen = [load_experiment(name) for name in names]
+            digits = load_digit_images(data) if any(one.needs_data for one in chosen) else None
             settings = Settings(splits, seed, digits, epsilon)
             started, workers = time.monotonic(), jobs or os.cpu_count() or 1
             reports, failed = {}, []
             for one in chosen:
                 try:
                     reports[one] = _run(one, settings, folder, workers, quiet=as_json)
-                except SolverError as error:  # the others go on
+                except SolverError as error:  # the other experiments continue
                     failed.append(error)
             if failed:
                 raise failed[0]
@@ -81,7 +79,7 @@ def _command(names: Sequence[str]) -> Callable[..., None]:
             if len(chosen) > 1:
                 _write_summary(settings, reports, folder)
             if as_json:
-                print_json([claim.row() for claim in claims])
+                print_json([claim.to_row() for claim in claims])
                 return
             if len(chosen) > 1 and claims:
                 out.print("\n[bold]The paper's claims, and what came out here[/]")
@@ -126,34 +124,35 @@ def _print_rows(rows: Sequence[dict[str, Any]]) -> None:
 
 
 def _write_summary(settings: Settings, reports: Mapping[Experiment, Report], folder: Path) -> None:
-    """Write one page of everything."""
-    stand_in = "" if settings.data is None or settings.data.real else f" **These images are {settings.data.title}.**"
-    claims = [claim.row() for report in reports.values() for claim in report.claims]
+    """Write summary.md, one page on all experiments."""
+    stand_in = "" if settings.data is None or settings.data.is_usps else f" **These images are {settings.data.title}.**"
+    claims = [claim.to_row() for report in reports.values() for claim in report.claims]
     parts = [
         "# The paper, reproduced",
         f"Splits: {settings.splits}, seed: {settings.seed}, epsilon: {settings.eps:g}.{stand_in}",
         markdown_table(claims),
-        *(report.text(one.title, one.name).rstrip() for one, report in reports.items()),
+        *(report.to_markdown(one.title, one.name).rstrip() for one, report in reports.items()),
     ]
     text = "\n\n".join(parts) + "\n"
     write_atomically(folder / "summary.md", lambda stream: stream.write(text.encode()))
 
 
 @contextmanager
-def _interruptible(folder: Path) -> Iterator[None]:
+def _report_interrupt(folder: Path) -> Iterator[None]:
     try:
         yield
     except KeyboardInterrupt:
         again = shlex.join(["momentlp", *sys.argv[1:]])
-        err.print(f"\nStopped. What is done is kept in {escape(str(folder))}; the same command goes on: {escape(again)}")
+        kept = f"Stopped. The results so far are in {escape(str(folder))}"
+        err.print(f"\n{kept}; run the same command again to continue: {escape(again)}")
         raise typer.Exit(INTERRUPTED) from None
 
 
 def _require_matplotlib() -> None:
     if find_spec("matplotlib") is None:
-        raise ExtraMissingError("reproduce draws figures, which needs matplotlib: run pip install 'momentlp[plot]'.")
+        raise ExtraMissingError("reproduce draws figures and needs matplotlib: run pip install 'momentlp[plot]'.")
 
 
-for _name, (_, _, _words) in EXPERIMENTS.items():
-    app.command(_name, help=_words)(_command([_name]))
-app.command("all", help="Everything, with one page about it: summary.md.")(_command(list(EXPERIMENTS)))
+for _name, (_, _, _help) in EXPERIMENTS.items():
+    app.command(_name, help=_help)(_make_command([_name]))
+app.command("all", help="All of these, and one page about them: summary.md.")(_make_command(list(EXPERIMENTS)))

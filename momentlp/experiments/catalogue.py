@@ -1,4 +1,4 @@
-"""All experiments, in the order in which ``momentlp reproduce all`` runs them. Each is loaded when it is asked for."""
+"""All experiments, in the order in which ``momentlp reproduce all`` runs them. A module is imported when it is needed."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from momentlp.experiments.engine.runner import Experiment
 
-__all__ = ["EXPERIMENTS", "experiment"]
+__all__ = ["EXPERIMENTS", "load_experiment"]
 
 EXPERIMENTS = {
     "figure1": ("paper.figure1", "FIGURE1", "Three synthetic classes, drawn like the paper's first figure."),
@@ -27,10 +27,10 @@ EXPERIMENTS = {
     "digits": ("beyond.few_labels", "ALL_DIGITS", "All ten digits, not only zero."),
     "ideas": ("beyond.ideas", "IDEAS", "Which ideas for small samples help."),
 }
-"""By name: module, variable, and what it shows."""
+"""By name: module, variable, and the help text of the command."""
 
 
-def experiment(name: str) -> Experiment:
+def load_experiment(name: str) -> Experiment:
     """Return an experiment by its name."""
     module, variable, _ = EXPERIMENTS[name]
     found: Experiment = getattr(import_module(f"momentlp.experiments.{module}"), variable)

@@ -1,1 +1,1 @@
-"""Experiments that can be stopped at any moment and continued: tasks, journal, report."""
+"""Run experiments that can be stopped at any moment and continued: tasks, journal, report."""

@@ -1,4 +1,4 @@
-"""Results on disk: one line for each piece of work, as it is done, so that a run can be stopped at any moment and go on."""
+"""Results on disk: one line for each finished task, so that a run can be stopped at any moment and continued."""
 
 from __future__ import annotations
 
@@ -13,22 +13,22 @@ from momentlp.runtime.atomic_files import write_atomically
 
 __all__ = ["Journal", "Record"]
 
-Record = dict[str, Any]  # plain values: what JSON holds
+Record = dict[str, Any]  # of values that JSON has
 RESULTS, SETTINGS = "results.jsonl", "settings.json"
 
 
 class Journal:
-    """What is done of an experiment, in a folder of its own.
+    """The finished tasks of an experiment, in a folder of its own.
 
-    ``settings.json`` says what the results depend on; a journal is never continued under other settings. ``results.jsonl``
-    has a line for each piece of work. A line that was cut off, by whatever ended the run, is dropped with all behind it.
+    ``settings.json`` holds what the results depend on. A journal is never continued with other settings. ``results.jsonl``
+    has one line for each finished task. If the end of a run cut a line off, that line and all after it are dropped.
 
     Parameters
     ----------
     folder : path
-        Made if it is not there.
+        Created if it does not exist.
     identity : mapping
-        Plain values that the results depend on.
+        What the results depend on, as values that JSON has.
 
     Raises
     ------
@@ -59,8 +59,8 @@ class Journal:
         self._stream: IO[bytes] = (self.folder / RESULTS).open("a+b")
         try:
             _lock(self._stream, self.folder)
-            self._check()
-            self._read()
+            self._check_settings()
+            self._read_results()
         except BaseException:
             self._stream.close()
             raise
@@ -70,14 +70,14 @@ class Journal:
         self._stream.close()
 
     def append(self, key: str, records: list[Record]) -> None:
-        """Keep the records of a piece of work. After this they are on the disk, whatever happens."""
+        """Write the records of a task. When this returns, they are on disk."""
         line = json.dumps([key, records], separators=(",", ":"))
         self._stream.write(line.encode() + b"\n")
         self._stream.flush()
         os.fsync(self._stream.fileno())
         self.done[key] = json.loads(line)[1]
 
-    def _check(self) -> None:
+    def _check_settings(self) -> None:
         path = self.folder / SETTINGS
         ours = json.loads(json.dumps(self.identity))
         try:
@@ -85,23 +85,23 @@ class Journal:
         except FileNotFoundError:
             if self._stream.tell():
                 raise DataError(
-                    f"{str(self.folder)!r} holds results, but no {SETTINGS} that says what they depend on: choose another "
+                    f"{str(self.folder)!r} holds results, but no {SETTINGS}: choose another "
                     "folder with --out, or remove this one."
                 ) from None
             text = json.dumps(ours, indent=2) + "\n"
             write_atomically(path, lambda stream: stream.write(text.encode()))
             return
         except ValueError:
-            raise DataError(f"{path} is not readable: choose another folder with --out, or remove this one.") from None
+            raise DataError(f"{path} cannot be read: choose another folder with --out, or remove this one.") from None
         if theirs != ours:
             raise DataError(
-                f"{str(self.folder)!r} holds results of other settings ({_difference(theirs, ours)}): choose another "
-                "folder with --out, or remove this one."
+                f"{str(self.folder)!r} holds results of other settings ({_describe_difference(theirs, ours)}): choose "
+                "another folder with --out, or remove this one."
             )
 
-    def _read(self) -> None:
+    def _read_results(self) -> None:
         self._stream.seek(0)
-        whole = 0
+        complete = 0  # bytes
         for line in self._stream.read().splitlines(keepends=True):
             try:
                 if not line.endswith(b"\n"):
@@ -110,20 +110,20 @@ class Journal:
                 self.done[str(key)] = list(records)
             except (ValueError, TypeError):
                 break
-            whole += len(line)
-        self._stream.truncate(whole)
+            complete += len(line)
+        self._stream.truncate(complete)
         self._stream.seek(0, os.SEEK_END)
 
 
-def _difference(theirs: Any, ours: Mapping[str, Any]) -> str:
+def _describe_difference(theirs: Any, ours: Mapping[str, Any]) -> str:
     if not isinstance(theirs, dict):
-        return "unreadable ones"
+        return "not a table of settings"
     names = [name for name in {**theirs, **ours} if theirs.get(name) != ours.get(name)]
     return ", ".join(f"{name} {theirs.get(name)}, now {ours.get(name)}" for name in names)
 
 
 def _lock(stream: IO[bytes], folder: Path) -> None:
-    """Make sure that nobody else writes here, on systems that have such locks."""
+    """Lock the journal, so that no other run writes to it, on systems that have such locks."""
     try:
         import fcntl
     except ImportError:

@@ -1,6 +1,6 @@
-"""What an experiment leaves behind: tables as CSV and Markdown, figures as PNG and SVG, and claims set beside each other.
+"""The report of an experiment: tables as CSV and Markdown, figures as PNG and SVG, and claims compared with the paper.
 
-The same results give the same files, to the last byte.
+The same results give the same files, byte for byte.
 """
 
 from __future__ import annotations
@@ -26,10 +26,18 @@ DPI = 130
 
 @dataclass(frozen=True)
 class Claim:
-    """Something that the paper says, or that is asked of us, and what came out here.
+    """A statement of the paper, or a goal of our own, and what was measured here.
 
-    ``holds`` is None where there is nothing to hold: a figure for comparison. ``rounded`` says that it holds in the digits
-    that the paper gives, and not to the letter.
+    Attributes
+    ----------
+    what : str
+        What is stated.
+    paper, ours : str
+        The value of the paper, and the measured one.
+    holds : bool or None
+        None for a value that is only compared.
+    rounded : bool
+        Whether it holds only after rounding to the digits that the paper gives.
     """
 
     what: str
@@ -40,38 +48,38 @@ class Claim:
 
     @property
     def verdict(self) -> str:
-        """Whether it holds, in a word or two."""
+        """Whether the claim holds: yes, no, "yes, rounded", or a dash."""
         return "-" if self.holds is None else "no" if not self.holds else "yes, rounded" if self.rounded else "yes"
 
-    def row(self) -> Row:
-        """Return it as the row of a table."""
+    def to_row(self) -> Row:
+        """Return the claim as a row of a table."""
         return {"what": self.what, "paper": self.paper, "here": self.ours, "holds": self.verdict}
 
 
 @dataclass(frozen=True)
 class Table:
-    """Rows that share their columns, and a line that says what they are."""
+    """Rows with the same columns, a file name, and a title that explains them."""
 
     name: str
     title: str
     rows: Sequence[Row]
 
-    def text(self) -> str:
-        """Return it as Markdown."""
+    def to_markdown(self) -> str:
+        """Return title and table as Markdown."""
         return f"{self.title}\n\n{markdown_table(self.rows)}\n"
 
 
 @dataclass(frozen=True)
 class Report:
-    """Everything that is told of an experiment."""
+    """All results of an experiment: tables, claims, figures (a function that draws, by file name) and remarks."""
 
     tables: Sequence[Table]
     claims: Sequence[Claim] = ()
-    figures: Mapping[str, Callable[[], Any]] = field(default_factory=dict)  # file name and what draws the figure
+    figures: Mapping[str, Callable[[], Any]] = field(default_factory=dict)
     remarks: Sequence[str] = ()
 
-    def undecided(self) -> Report:
-        """Return the report with no claim held or missed: what the paper says is not about these data."""
+    def without_verdicts(self) -> Report:
+        """Return the report with no verdict on the claims: the paper does not speak of these data."""
         return replace(self, claims=[replace(claim, holds=None) for claim in self.claims])
 
     def write(self, folder: Path) -> list[Path]:
@@ -83,25 +91,40 @@ class Report:
             paths.append(folder / name)
 
         for table in self.tables:
-            for ending, text in ((".csv", comma_separated(table.rows)), (".md", table.text())):
-                save(table.name + ending, partial(_put, text))
+            for ending, text in ((".csv", format_csv(table.rows)), (".md", table.to_markdown())):
+                save(table.name + ending, partial(_write_text, text))
         for name, draw in self.figures.items():
             figure = draw()
             for kind in ("png", "svg"):
                 save(f"{name}.{kind}", partial(save_figure, figure, kind))
         return paths
 
-    def text(self, title: str, folder: str = ".") -> str:
-        """Return it as a section in Markdown, with pictures from a folder."""
+    def to_markdown(self, title: str, folder: str = ".") -> str:
+        """Return the report as a section in Markdown, with the pictures of a folder."""
         parts = [f"## {title}"]
         parts += [f"![{name}]({folder}/{name}.png)" for name in self.figures]
-        parts += [markdown_table([claim.row() for claim in self.claims])] if self.claims else []
-        parts += [table.text().rstrip() for table in self.tables]
+        parts += [markdown_table([claim.to_row() for claim in self.claims])] if self.claims else []
+        parts += [table.to_markdown().rstrip() for table in self.tables]
         return "\n\n".join([*parts, *self.remarks]) + "\n"
 
 
 def mean_rows(records: Iterable[Row], by: Sequence[str], figures: Sequence[str], *, quantiles: bool = False) -> list[Row]:
-    """Return one row for each group of records: the means of some figures, and their 10% and 90% quantiles if asked for.
+    """Average records by group.
+
+    Parameters
+    ----------
+    records : iterable of dict
+    by : sequence of str
+        Keys that define the groups.
+    figures : sequence of str
+        Keys of the numbers to average.
+    quantiles : bool
+        Whether to add their 10% and 90% quantiles.
+
+    Returns
+    -------
+    list of dict
+        One row for each group: its keys, the means, and the number ``n`` of records.
 
     Examples
     --------
@@ -123,8 +146,8 @@ def mean_rows(records: Iterable[Row], by: Sequence[str], figures: Sequence[str],
     return rows
 
 
-def comma_separated(rows: Sequence[Row]) -> str:
-    """Write rows as CSV, with all digits."""
+def format_csv(rows: Sequence[Row]) -> str:
+    """Return rows as CSV, with all digits."""
     text = io.StringIO()
     writer = csv.DictWriter(text, list(rows[0]), lineterminator="\n")
     writer.writeheader()
@@ -132,12 +155,12 @@ def comma_separated(rows: Sequence[Row]) -> str:
     return text.getvalue()
 
 
-def _put(text: str, stream: IO[bytes]) -> None:
+def _write_text(text: str, stream: IO[bytes]) -> None:
     stream.write(text.encode())
 
 
 def save_figure(figure: Any, kind: str, stream: IO[bytes]) -> None:
-    """Save a figure such that the same figure gives the same file: SVG would name the day and draw its names by lot."""
+    """Save a figure so that equal figures give equal files: without a fixed salt and date, SVG files differ."""
     from matplotlib import rc_context
 
     with rc_context({"svg.hashsalt": "momentlp"}):

@@ -1,4 +1,4 @@
-"""Run an experiment: what is missing of it, in worker processes, each result kept as it comes."""
+"""Run the missing tasks of an experiment in worker processes, and write each result to the journal at once."""
 
 from __future__ import annotations
 
@@ -16,9 +16,10 @@ from momentlp.errors import OptionError, SolverError
 from momentlp.experiments.engine.digit_images import Digits
 from momentlp.experiments.engine.journal import Journal, Record
 from momentlp.experiments.engine.report import Report
+from momentlp.runtime.argument_checks import check_integer, check_number
 from momentlp.runtime.atomic_files import write_atomically
 from momentlp.runtime.messages import error_text
-from momentlp.runtime.progress_bar import show_progress as shown
+from momentlp.runtime.progress_bar import show_progress
 from momentlp.solving.many.job import CallJob
 from momentlp.solving.many.pool import run_in_pool
 
@@ -30,18 +31,18 @@ SUMMARY = "report.md"
 
 @dataclass(frozen=True, eq=False)
 class Settings:
-    """What the user chose.
+    """The settings that users choose.
 
     Attributes
     ----------
     splits : int
-        Random splits, or draws of synthetic data.
+        Number of random splits, or of draws of synthetic data.
     seed : int
-        Split number k is made from seed + k.
+        Split k is drawn with seed + k.
     data : Digits or None
-        The images; None for experiments that need none.
+        The images; None for experiments without images.
     epsilon : float or None
-        The tolerance on the sum; None for that of the data.
+        The tolerance on the sum; None for the default of the images.
     """
 
     splits: int = 100
@@ -53,7 +54,7 @@ class Settings:
     def digits(self) -> Digits:
         """The images."""
         if self.data is None:
-            raise OptionError("this experiment needs images: give data.")
+            raise OptionError("this experiment needs images: pass data to Settings.")
         return self.data
 
     @property
@@ -61,16 +62,16 @@ class Settings:
         """The tolerance on the sum."""
         return self.digits.epsilon if self.epsilon is None else self.epsilon
 
-    def numbers(self, most: int | None = None) -> range:
-        """Return the numbers of the splits; the first few, where that does."""
-        return range(self.seed, self.seed + (self.splits if most is None else min(self.splits, most)))
+    def split_numbers(self, maximum: int | None = None) -> range:
+        """Return the numbers of the splits, at most ``maximum`` of them."""
+        return range(self.seed, self.seed + (self.splits if maximum is None else min(self.splits, maximum)))
 
 
 @dataclass(frozen=True, eq=False)
 class Task:
-    """A piece of work: its name, and a function without arguments that returns records.
+    """A task: its key in the journal, and a function without arguments that returns records.
 
-    It must not depend on what else is done, nor on when: whatever is random in it comes from a seed.
+    The result must not depend on other tasks or on the order of the tasks. Randomness comes from a seed.
     """
 
     key: str
@@ -79,17 +80,18 @@ class Task:
 
 @dataclass(frozen=True, eq=False)
 class Experiment:
-    """Tasks and the report on them.
+    """An experiment: its tasks, and the report on their records.
 
     Attributes
     ----------
     name, title : str
+        The command and folder, and the heading.
     tasks : callable
         From settings to the tasks.
     report : callable
         From settings and all records, in the order of the tasks, to the report.
     needs_data, needs_epsilon : bool
-        What the results depend on besides the seed. Results of a few splits are kept when more are asked for.
+        What the results depend on besides the seed. They do not depend on the number of splits: more can be added.
     """
 
     name: str
@@ -100,19 +102,19 @@ class Experiment:
     needs_epsilon: bool = False
 
     def identity(self, settings: Settings) -> dict[str, Any]:
-        """Return what the results depend on, as plain values."""
+        """Return what the results depend on, as values that JSON has."""
         chosen: dict[str, Any] = {"experiment": self.name, "seed": settings.seed}
         if self.needs_data:
             chosen |= {"data": settings.digits.name, "digest": settings.digits.digest}
         if self.needs_epsilon:
             chosen["epsilon"] = settings.eps
         versions = {package: version(package) for package in PACKAGES}
-        return chosen | {"python": platform.python_version()} | versions | {"code": _code()}
+        return chosen | {"python": platform.python_version()} | versions | {"code": _code_digest()}
 
 
 @cache
-def _code() -> str:
-    """Return what tells this code from any other: a journal is not to hold results of two."""
+def _code_digest() -> str:
+    """Return a digest of the code of momentlp, so that a journal never mixes results of two versions."""
     content = hashlib.sha256()
     for path in sorted(Path(momentlp.__file__).parent.rglob("*.py")):
         content.update(path.read_bytes())
@@ -127,48 +129,57 @@ def run(
     jobs: int = 1,
     progress: bool | Callable[[int, int | None], Any] = False,
 ) -> Report:
-    """Do what is missing, write the report to the folder and return it.
+    """Run the missing tasks, write the report to the folder and return it.
+
+    Parameters
+    ----------
+    experiment : Experiment
+    settings : Settings
+    folder : path
+        For the journal and the report.
+    jobs : int
+        Number of processes.
+    progress : bool or callable
+        Whether to show progress, or a function of the number done and the number in all.
 
     Raises
     ------
     DataError
         If the folder holds results of other settings.
     SolverError
-        If some tasks failed, after all others were done; the next run tries them again.
+        If some tasks failed. All others are done first, and the next run tries the failed ones again.
     """
-    if jobs < 1:
-        raise OptionError(f"jobs must be at least 1, not {jobs}.")
-    if settings.splits < 1:
-        raise OptionError(f"splits must be at least 1, not {settings.splits}.")
-    if settings.epsilon is not None and not 0 <= settings.epsilon < float("inf"):
-        raise OptionError(f"epsilon must be a finite number of at least 0, not {settings.epsilon}.")
+    check_integer("jobs", jobs, minimum=1)
+    check_integer("splits", settings.splits, minimum=1)
+    if settings.epsilon is not None:
+        check_number("epsilon", settings.epsilon, minimum=0)
     with Journal(folder, experiment.identity(settings)) as journal:
         tasks = list(experiment.tasks(settings))
         missing = [task for task in tasks if task.key not in journal.done]
         failed: list[str] = []
-        with shown(progress, len(missing)) as tell:
+        with show_progress(progress, len(missing)) as report_progress:
             count = 0
 
-            def finished(index: int, _: Any, good: bool, value: Any) -> None:
+            def on_result(index: int, _: Any, good: bool, value: Any) -> None:
                 nonlocal count
                 if good:
                     journal.append(missing[index].key, value)
                 else:
                     failed.append(f"{missing[index].key}: {error_text(value)}")
                 count += 1
-                tell(count)
+                report_progress(count)
 
             if missing:
-                run_in_pool(CallJob("auto", {}, None), (task.work for task in missing), finished, jobs, threads=1)
+                run_in_pool(CallJob("auto", {}, None), (task.work for task in missing), on_result, jobs, threads=1)
         if failed:
             raise SolverError(
-                f"{len(failed)} of {len(tasks)} pieces of {experiment.name} failed; the others are kept, and the next run "
-                f"tries these again. The first: {failed[0]}"
+                f"{len(failed)} of {len(tasks)} tasks of {experiment.name} failed. The results of the others are kept, and "
+                f"the next run tries the failed ones again. The first error: {failed[0]}"
             )
         report = experiment.report(settings, [record for task in tasks for record in journal.done[task.key]])
-        if experiment.needs_data and not settings.digits.real:
-            report = report.undecided()
+        if experiment.needs_data and not settings.digits.is_usps:
+            report = report.without_verdicts()
         report.write(folder)
-        text = report.text(experiment.title)
+        text = report.to_markdown(experiment.title)
         write_atomically(folder / SUMMARY, lambda stream: stream.write(text.encode()))
     return report

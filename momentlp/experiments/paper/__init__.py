@@ -1,1 +1,1 @@
-"""The experiments of the paper, and the questions that it leaves open."""
+"""The experiments of the paper, and its open questions."""

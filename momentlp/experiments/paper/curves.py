@@ -1,9 +1,9 @@
 """The paper's main figure: precision and recall by the size of the labelled sample.
 
-In every split 3100 images are set apart, samples of zeros from 25 to 500 are drawn from them, and the zeros among the other
-6198 are looked for by the mean of each sample.
+Every split sets 3100 images apart and draws samples of 25 to 500 zeros from them. The mean of each sample is used to
+find the zeros among the other 6198 images.
 
-The set is read off the answer in both ways of :mod:`~momentlp.experiments.paper.readings`, each under one epsilon for all sizes.
+Both rules of :mod:`~momentlp.experiments.paper.set_rules` turn the solution into a set, each with one epsilon for all sizes.
 """
 
 from __future__ import annotations
@@ -17,72 +17,72 @@ from numpy.typing import NDArray
 
 from momentlp.experiments.engine.digit_images import split
 from momentlp.experiments.engine.journal import Record
-from momentlp.experiments.engine.measures import quality
+from momentlp.experiments.engine.metrics import precision_recall_f1
 from momentlp.experiments.engine.report import Claim, Report, Table, mean_rows
 from momentlp.experiments.engine.runner import Experiment, Settings, Task
-from momentlp.experiments.paper.readings import MARGIN, READINGS, STANDS, WITH_MARGIN, read
+from momentlp.experiments.paper.set_rules import HALF_RULE, MARGIN, MARGIN_RULE, RULES, apply_rule
 from momentlp.plots import BLUE, GREY, RED
 from momentlp.points.arrays import FloatArray
 from momentlp.solving.solve_problem import solve
 from momentlp.spec.spec import Spec
 from momentlp.spec.tolerances import Absolute
 
-__all__ = ["USPS_CURVES", "curve", "dress", "least_from"]
+__all__ = ["USPS_CURVES", "draw_curve", "lowest_mean_from", "style_axes"]
 
 FIGURES = ("precision", "recall")
 LEVEL = 0.9
-WIDER = {STANDS: 1.0, WITH_MARGIN: 2.1}  # by reading: epsilon is multiplied by this
-FROM = {"precision": 100, "recall": 300}  # labels from which on the paper's curves are at 90%
+EPSILON_FACTORS = {HALF_RULE: 1.0, MARGIN_RULE: 2.1}  # by rule: what epsilon is multiplied by
+FIRST_SIZES = {"precision": 100, "recall": 300}  # number of labels from which on the paper's curves are at 90%
 
 
 def measure(
     X: FloatArray, labels: NDArray[np.int64], n_apart: int, sizes: Sequence[int], eps: float, number: int
 ) -> list[Record]:
-    """Look for the zeros of one split by samples of every size."""
+    """Find the zeros of one split from samples of every size."""
     records = []
     for size in sizes:
         unlabelled, truth, sample = split(X, labels, size, n_apart, number)
         about = {"split": number, "labels": size, "drawn": len(sample), "zeros": int(truth.sum())}
         solution = None
-        for reading, factor in WIDER.items():
+        for rule, factor in EPSILON_FACTORS.items():
             problem = Spec(tolerance=Absolute(factor * eps)).compile(unlabelled, sample=sample)
             solution = solve(problem, start=solution)
             proof = {"objective": solution.objective, "gap": solution.certificate.gap, "status": solution.status.value}
-            records.append({"reading": reading, **about, **quality(read(solution, reading), truth), **proof})
+            records.append({"reading": rule, **about, **precision_recall_f1(apply_rule(solution, rule), truth), **proof})
     return records
 
 
 def tasks(settings: Settings) -> Iterator[Task]:
     """One task for each split."""
     data = settings.digits
-    for number in settings.numbers():
+    for number in settings.split_numbers():
         yield Task(f"split {number}", partial(measure, data.X, data.labels, data.n_apart, data.sizes, settings.eps, number))
 
 
 def report(settings: Settings, records: list[Record]) -> Report:
-    """Average over the splits, and see from where on the paper's levels are reached."""
+    """Average over the splits, and compare with the levels of the paper."""
     data, eps = settings.digits, settings.eps
     rows = mean_rows(records, ["reading", "labels"], FIGURES, quantiles=True)
-    own = {reading: [row for row in rows if row["reading"] == reading] for reading in WIDER}
+    own = {rule: [row for row in rows if row["reading"] == rule] for rule in EPSILON_FACTORS}
     claims = [
         Claim("zeros among the unlabelled images, mean", "1046", f"{np.mean([record['zeros'] for record in records]):.0f}")
     ]
-    for reading, factor in WIDER.items():
-        stated = f"eps = {factor * eps:g}, {READINGS[reading]}"
+    for rule, factor in EPSILON_FACTORS.items():
+        stated = f"eps = {factor * eps:g}, {RULES[rule]}"
         for figure in FIGURES:
-            start = data.near(FROM[figure])
-            lowest = least_from(own[reading], figure, start)
+            start = data.nearest_size(FIRST_SIZES[figure])
+            lowest = lowest_mean_from(own[rule], figure, start)
             here = f"at least {lowest:.1%} ({stated})"
             holds, rounded = round(lowest, 2) >= LEVEL, lowest < LEVEL
             claims.append(Claim(f"{figure} from {start} labels on", f"{LEVEL:.0%}", here, holds, rounded))
-        last = own[reading][-1]
+        last = own[rule][-1]
         here = f"{last['precision']:.1%} / {last['recall']:.1%} ({stated})"
         claims.append(Claim(f"precision / recall at {last['labels']} labels", "91% / 93%", here))
     proved = sum(record["status"] == "optimal" for record in records)
     short = len({record["split"] for record in records if record["drawn"] < record["labels"]})
     title = (
-        f"{data.title}, as it stands with eps = {eps:g} on the sum, and with eps = {WIDER[WITH_MARGIN] * eps:g} and a "
-        f"margin of {MARGIN:g}: means over {rows[0]['n']} splits with their 10% and 90% quantiles. {proved} of "
+        f"{data.title}, as it stands with eps = {eps:g} on the sum, and with eps = {EPSILON_FACTORS[MARGIN_RULE] * eps:g} "
+        f"and a margin of {MARGIN:g}: means over {rows[0]['n']} splits with their 10% and 90% quantiles. {proved} of "
         f"{len(records)} linear programs are proved to be optimal."
     )
     remark = (
@@ -94,13 +94,13 @@ def report(settings: Settings, records: list[Record]) -> Report:
     return Report([Table("usps-curves", title, rows)], claims, figures, [remark])
 
 
-def least_from(rows: Sequence[Record], figure: str, start: int) -> float:
-    """Return the lowest mean from a number of labels on."""
+def lowest_mean_from(rows: Sequence[Record], figure: str, start: int) -> float:
+    """Return the lowest mean over all sizes of at least ``start`` labels."""
     return min(float(row[figure]) for row in rows if row["labels"] >= start)
 
 
-def curve(axes: Any, rows: Sequence[Record], figure: str, colour: str, label: str, *, band: bool = True) -> None:
-    """Draw means against the number of labels, and the corridor between their 10% and 90% quantiles."""
+def draw_curve(axes: Any, rows: Sequence[Record], figure: str, colour: str, label: str, *, band: bool = True) -> None:
+    """Draw means against the number of labels, and the band between the 10% and 90% quantiles."""
     labels = [row["labels"] for row in rows]
     axes.plot(labels, [row[figure] for row in rows], color=colour, marker="o", markersize=3.5, linewidth=1.6, label=label)
     if band:
@@ -110,8 +110,8 @@ def curve(axes: Any, rows: Sequence[Record], figure: str, colour: str, label: st
         )  # fmt: skip
 
 
-def dress(axes: Any, figure: str, labels: Sequence[int]) -> None:
-    """Name the axes."""
+def style_axes(axes: Any, figure: str, labels: Sequence[int]) -> None:
+    """Set labels, ticks, grid and limits of the axes."""
     axes.set_xlabel("labelled zeros")
     axes.set_ylabel(figure)
     axes.set_xlim(0, max(labels) * 1.02)
@@ -125,9 +125,9 @@ def _draw(own: Mapping[str, Sequence[Record]], figure: str) -> Any:
 
     drawn: Any = Figure(figsize=(6.0, 4.2), layout="constrained")
     axes = drawn.subplots()
-    for (reading, rows), colour in zip(own.items(), (GREY, BLUE if figure == "precision" else RED), strict=True):
-        curve(axes, rows, figure, colour, f"{reading}: mean, and 10% to 90% of the splits")
-    dress(axes, figure, [row["labels"] for row in rows])
+    for (rule, rows), colour in zip(own.items(), (GREY, BLUE if figure == "precision" else RED), strict=True):
+        draw_curve(axes, rows, figure, colour, f"{rule}: mean, and 10% to 90% of the splits")
+    style_axes(axes, figure, [row["labels"] for row in rows])
     axes.axhline(LEVEL, color="black", linewidth=0.8, linestyle=":")
     axes.set_ylim(min(0.5, *(row[f"{figure} 10%"] for rows in own.values() for row in rows)), 1.0)
     axes.legend(loc="lower right", frameon=False, fontsize=9)

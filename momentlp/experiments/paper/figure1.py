@@ -1,7 +1,7 @@
 """Figure 1 of the paper: three synthetic classes, and which of their points are found.
 
-The paper gives sizes, precision and recall, not the points. Ours have its sizes and are drawn many times, where it shows one
-draw.
+The paper gives sizes, precision and recall of one draw, but not the points. Our points have the same sizes and are drawn
+many times.
 """
 
 from __future__ import annotations
@@ -16,10 +16,10 @@ from numpy.typing import NDArray
 
 from momentlp.datasets.synthetic import CASES, Case
 from momentlp.experiments.engine.journal import Record
-from momentlp.experiments.engine.measures import quality
+from momentlp.experiments.engine.metrics import precision_recall_f1
 from momentlp.experiments.engine.report import Claim, Report, Table, mean_rows
 from momentlp.experiments.engine.runner import Experiment, Settings, Task
-from momentlp.experiments.paper.readings import MARGIN, STANDS, WITH_MARGIN, read
+from momentlp.experiments.paper.set_rules import HALF_RULE, MARGIN, MARGIN_RULE, apply_rule
 from momentlp.solution.solution import Solution
 from momentlp.solving.solve_problem import solve
 from momentlp.spec.spec import Spec
@@ -30,7 +30,7 @@ __all__ = ["FIGURE1"]
 
 @dataclass(frozen=True, eq=False)
 class Panel:
-    """A class, the spec and the wider tolerance that find it, and what the paper says of it."""
+    """A class, the spec and the wider tolerance that find it, and the paper's precision and recall."""
 
     title: str
     make: Callable[[int], Case]
@@ -39,25 +39,25 @@ class Panel:
     precision: float
     recall: float
 
-    def solve(self, seed: int, reading: str) -> tuple[Case, Solution]:
-        """Draw the points and look for the class."""
+    def solve(self, seed: int, rule: str) -> tuple[Case, Solution]:
+        """Draw the points and solve the problem of finding the class."""
         case = self.make(seed)
-        spec = self.spec if reading == STANDS else self.spec.model_copy(update={"tolerance": self.wider})
+        spec = self.spec if rule == HALF_RULE else self.spec.model_copy(update={"tolerance": self.wider})
         return case, solve(spec.compile(case.X, labelled=case.labelled))
 
 
-def _panel(name: str, title: str, wider: Tolerance, precision: float, recall: float) -> Panel:
+def _make_panel(name: str, title: str, wider: Tolerance, precision: float, recall: float) -> Panel:
     make, spec, _, _ = CASES[name]
     return Panel(title, make, spec, wider, precision, recall)
 
 
 PANELS = {
-    "separable": _panel("separable", "linearly separable", Absolute(15.0), 1.00, 0.99),
-    "gaussian": _panel("gaussian", "Gaussian", Absolute(10.0), 0.96, 0.98),
-    "ring": _panel("ring", "separable by a kernel", StandardError(2.0), 0.945, 0.946),
+    "separable": _make_panel("separable", "linearly separable", Absolute(15.0), 1.00, 0.99),
+    "gaussian": _make_panel("gaussian", "Gaussian", Absolute(10.0), 0.96, 0.98),
+    "ring": _make_panel("ring", "separable by a kernel", StandardError(2.0), 0.945, 0.946),
 }
 FIGURES = ("precision", "recall")
-GROUPS = (  # the paper's five, in its colours
+GROUPS = (  # the five groups of the paper, in its colours
     ("not in A", "o", "#b8c0c8"),
     ("labelled", "x", "#d1495b"),
     ("found", "^", "#e8b004"),
@@ -67,23 +67,25 @@ GROUPS = (  # the paper's five, in its colours
 
 
 def measure(name: str, seed: int) -> list[Record]:
-    """Draw the points once, and look for the class. Labelled points are members: they are known to be."""
+    """Draw the points once and find the class by both rules. Labelled points count as found."""
     records = []
-    for reading in (STANDS, WITH_MARGIN):
-        case, solution = PANELS[name].solve(seed, reading)
-        found = read(solution, reading)
+    for rule in (HALF_RULE, MARGIN_RULE):
+        case, solution = PANELS[name].solve(seed, rule)
+        found = apply_rule(solution, rule)
         unlabelled = np.delete(np.arange(found.size), case.labelled)
-        others = quality(found[unlabelled], case.truth[unlabelled])
+        others = precision_recall_f1(found[unlabelled], case.truth[unlabelled])
         found[case.labelled] = True
         alone = {f"{figure}, unlabelled": others[figure] for figure in FIGURES}
         proof = {"gap": solution.certificate.gap, "status": solution.status.value}
-        records.append({"case": name, "reading": reading, "seed": seed, **quality(found, case.truth), **alone, **proof})
+        records.append(
+            {"case": name, "reading": rule, "seed": seed, **precision_recall_f1(found, case.truth), **alone, **proof}
+        )
     return records
 
 
 def tasks(settings: Settings) -> Iterator[Task]:
     """Yield every case, drawn as often as there are splits."""
-    for seed in settings.numbers():
+    for seed in settings.split_numbers():
         for name in PANELS:
             yield Task(f"{name} {seed}", partial(measure, name, seed))
 
@@ -91,17 +93,17 @@ def tasks(settings: Settings) -> Iterator[Task]:
 def report(settings: Settings, records: list[Record]) -> Report:
     """Set means over the draws beside the figures of the paper."""
     figures = [*FIGURES, *(f"{figure}, unlabelled" for figure in FIGURES)]
-    rows = mean_rows(sorted(records, key=_order), ["case", "reading"], figures, quantiles=True)
+    rows = mean_rows(sorted(records, key=_panel_position), ["case", "reading"], figures, quantiles=True)
     table, claims = [], []
     for row in rows:
-        panel, reading = PANELS[row["case"]], row["reading"]
-        tolerance = panel.spec.tolerance if reading == STANDS else panel.wider
+        panel, rule = PANELS[row["case"]], row["reading"]
+        tolerance = panel.spec.tolerance if rule == HALF_RULE else panel.wider
         reported = {"paper's precision": panel.precision, "paper's recall": panel.recall}
-        shown = {"class": panel.title, "set": reading, "tolerance": _words(tolerance)}
+        shown = {"class": panel.title, "set": rule, "tolerance": _format_tolerance(tolerance)}
         kept = [*figures, *(f"{figure} {end}" for figure in FIGURES for end in ("10%", "90%")), "n"]
         table.append({**shown, **reported, **{key: row[key] for key in kept}})
-        if reading == WITH_MARGIN:
-            good = all(100 * row[figure] >= _rounded(100 * getattr(panel, figure)) for figure in FIGURES)
+        if rule == MARGIN_RULE:
+            good = all(100 * row[figure] >= _rounding_threshold(100 * getattr(panel, figure)) for figure in FIGURES)
             claims.append(
                 Claim(
                     f"{panel.title} class, precision / recall",
@@ -125,16 +127,16 @@ REMARK = (
 )
 
 
-def _order(record: Record) -> int:
+def _panel_position(record: Record) -> int:
     return list(PANELS).index(record["case"])
 
 
-def _words(tolerance: Any) -> str:
+def _format_tolerance(tolerance: Any) -> str:
     return f"{type(tolerance).__name__}({getattr(tolerance, tolerance.field):g})"
 
 
-def _rounded(percent: float) -> float:
-    """Return the least figure that rounds to a percentage: the paper gives whole ones, and for the ring tenths."""
+def _rounding_threshold(percent: float) -> float:
+    """Return the lowest value that rounds to a percentage: the paper gives integers, and tenths for the ring."""
     return percent - (0.5 if float(percent).is_integer() else 0.05)
 
 
@@ -143,13 +145,13 @@ def _draw(seed: int) -> Any:
 
     figure: Any = Figure(figsize=(12.6, 4.7), layout="constrained")
     for axes, panel in zip(figure.subplots(1, 3), PANELS.values(), strict=True):
-        case, solution = panel.solve(seed, WITH_MARGIN)
-        groups = _groups(case, read(solution, WITH_MARGIN))
+        case, solution = panel.solve(seed, MARGIN_RULE)
+        groups = _group_masks(case, apply_rule(solution, MARGIN_RULE))
         for (label, marker, colour), mask in zip(GROUPS, groups, strict=True):
             style = {"s": 16, "linewidths": 0} if marker in "o^" else {"s": 26, "linewidths": 1.0}
             axes.scatter(*case.X[mask].T, marker=marker, color=colour, label=label, **style)
-        _boundary(axes, solution)
-        found = quality(groups[1] | groups[2] | groups[4], case.truth)
+        _draw_boundary(axes, solution)
+        found = precision_recall_f1(groups[1] | groups[2] | groups[4], case.truth)
         words = f"precision {found['precision']:.1%}, recall {found['recall']:.1%}"
         axes.set_title(f"{panel.title}: {words}", loc="left", fontsize=10)
         axes.set_aspect("equal", adjustable="datalim")
@@ -159,16 +161,16 @@ def _draw(seed: int) -> Any:
     return figure
 
 
-def _groups(case: Case, found: NDArray[np.bool_]) -> list[NDArray[np.bool_]]:
-    """Return the masks of GROUPS."""
+def _group_masks(case: Case, found: NDArray[np.bool_]) -> list[NDArray[np.bool_]]:
+    """Return one mask of points for each of GROUPS."""
     known = np.zeros(found.size, dtype=bool)
     known[case.labelled] = True
     wrong = found & ~case.truth
     return [~case.truth & ~wrong, known, found & case.truth & ~known, ~found & case.truth & ~known, wrong]
 
 
-def _boundary(axes: Any, solution: Solution) -> None:
-    """Draw the curve where the score is that of the margin, and thinly the one where it is zero."""
+def _draw_boundary(axes: Any, solution: Solution) -> None:
+    """Draw the curve where the score equals the margin, and a thin one where it is zero."""
     low, high = np.array([axes.get_xlim(), axes.get_ylim()]).T
     across, up = (np.linspace(low[side], high[side], 200) for side in range(2))
     grid = np.stack(np.meshgrid(across, up), axis=-1)

@@ -1,4 +1,4 @@
-"""What changes if the labelled images are part of X, from which the paper leaves them out."""
+"""What changes if the labelled images are part of X. In the paper they are not."""
 
 from __future__ import annotations
 
@@ -10,10 +10,10 @@ from numpy.typing import NDArray
 
 from momentlp.experiments.engine.digit_images import split
 from momentlp.experiments.engine.journal import Record
-from momentlp.experiments.engine.measures import quality
+from momentlp.experiments.engine.metrics import precision_recall_f1
 from momentlp.experiments.engine.report import Report, Table, mean_rows
 from momentlp.experiments.engine.runner import Experiment, Settings, Task
-from momentlp.experiments.paper.sizes import SPLITS, sizes_of
+from momentlp.experiments.paper.sizes import SPLITS, scale_sizes
 from momentlp.points.arrays import FloatArray
 from momentlp.solving.solve_problem import solve
 from momentlp.spec.spec import Spec
@@ -22,8 +22,8 @@ from momentlp.spec.tolerances import Absolute
 __all__ = ["INSIDE"]
 
 
-def inside(X: FloatArray, labels: NDArray[np.int64], n_apart: int, size: int, eps: float, number: int) -> list[Record]:
-    """Look for the zeros of one split with the labelled images left out of X, and with them in it."""
+def measure(X: FloatArray, labels: NDArray[np.int64], n_apart: int, size: int, eps: float, number: int) -> list[Record]:
+    """Find the zeros of one split with the labelled images left out of X, and with them in X."""
     unlabelled, truth, sample = split(X, labels, size, n_apart, number)
     spec, n = Spec(tolerance=Absolute(eps)), len(unlabelled)
     everything = np.vstack([unlabelled, sample])
@@ -32,7 +32,7 @@ def inside(X: FloatArray, labels: NDArray[np.int64], n_apart: int, size: int, ep
         "inside": spec.compile(everything, labelled=np.arange(n, n + len(sample))),
     }
     return [
-        {"where": where, "labels": size, "split": number, **quality(solve(problem).membership[:n] > 0.5, truth)}
+        {"where": where, "labels": size, "split": number, **precision_recall_f1(solve(problem).membership[:n] > 0.5, truth)}
         for where, problem in problems.items()
     ]
 
@@ -40,16 +40,16 @@ def inside(X: FloatArray, labels: NDArray[np.int64], n_apart: int, size: int, ep
 def inside_tasks(settings: Settings) -> Iterator[Task]:
     """One task for each split and size."""
     data = settings.digits
-    for number in settings.numbers(SPLITS):
-        for size in sizes_of(data):
+    for number in settings.split_numbers(SPLITS):
+        for size in scale_sizes(data):
             yield Task(
                 f"{size} labels, split {number}",
-                partial(inside, data.X, data.labels, data.n_apart, size, settings.eps, number),
+                partial(measure, data.X, data.labels, data.n_apart, size, settings.eps, number),
             )
 
 
 def inside_report(settings: Settings, records: list[Record]) -> Report:
-    """Set both side by side; only images that are not labelled count."""
+    """Compare both on the images that are not labelled."""
     rows = []
     for row in mean_rows(records, ["labels"], []):
         cells: Record = {"labels": row["labels"]}

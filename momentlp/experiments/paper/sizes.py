@@ -1,15 +1,15 @@
-"""The few splits and sizes at which the paper's open questions are looked at."""
+"""The number of splits and the sample sizes of the experiments on the paper's open questions."""
 
 from __future__ import annotations
 
 from momentlp.experiments.engine.digit_images import Digits
 
-__all__ = ["SPLITS", "sizes_of"]
+__all__ = ["SPLITS", "scale_sizes"]
 
-SPLITS = 10  # enough to see which way a figure goes
-SIZES = (25, 100, 300, 500)
+SPLITS = 10  # enough to see the direction of an effect
+SIZES = (25, 100, 300, 500)  # labelled images on USPS
 
 
-def sizes_of(data: Digits) -> tuple[int, ...]:
-    """Return the sizes to look at, in the proportions of the paper's."""
-    return tuple(dict.fromkeys(data.near(size) for size in SIZES))
+def scale_sizes(data: Digits) -> tuple[int, ...]:
+    """Return SIZES scaled to other images, in the proportions of the paper's."""
+    return tuple(dict.fromkeys(data.nearest_size(size) for size in SIZES))

@@ -1,4 +1,4 @@
-"""The true mean: whether the zeros are separable, and whether they are the largest set with their mean."""
+"""Whether the zeros are linearly separable, and whether they are the largest set with their true mean."""
 
 from __future__ import annotations
 
@@ -18,20 +18,20 @@ from momentlp.spec.tolerances import Absolute
 
 __all__ = ["USPS_MEAN"]
 
-PENALTIES = (0.1, 1.0, 10.0, 100.0)
-WIDTHS = (1e-6, 1.0, 30.0)
-TOL = 1e-6  # the certificate must hold within this
+PENALTIES = (0.1, 1.0, 10.0, 100.0)  # C of the support vector machine
+WIDTHS = (1e-6, 1.0, 30.0)  # tolerances on the sum
+TOL = 1e-6  # of the certificate
 
 
-def separate(X: FloatArray, zero: NDArray[np.bool_], penalty: float) -> list[Record]:
-    """Train a linear support vector machine on all images and count what it gets wrong among them."""
+def count_svm_errors(X: FloatArray, zero: NDArray[np.bool_], penalty: float) -> list[Record]:
+    """Train a linear support vector machine on all images and count its errors on them."""
     from sklearn.svm import SVC
 
     wrong = int((SVC(kernel="linear", C=penalty).fit(X, zero).predict(X) != zero).sum())
     return [{"method": f"linear SVM, C = {penalty:g}", "wrong": wrong, "found": "", "gap": ""}]
 
 
-def find(X: FloatArray, zero: NDArray[np.bool_], eps: float) -> list[Record]:
+def find_by_true_mean(X: FloatArray, zero: NDArray[np.bool_], eps: float) -> list[Record]:
     """Find the largest set with the mean of the zeros."""
     solution = solve(Spec(tolerance=Absolute(eps)).compile(X, mean=X[zero].mean(axis=0)), tol=TOL)
     found = solution.membership > 0.5
@@ -46,16 +46,16 @@ def find(X: FloatArray, zero: NDArray[np.bool_], eps: float) -> list[Record]:
 
 
 def tasks(settings: Settings) -> Iterator[Task]:
-    """Yield the machine at four penalties, the linear program at three tolerances."""
+    """Yield one task for each penalty of the machine and for each tolerance of the linear program."""
     X, zero = settings.digits.X, settings.digits.labels == 0
     for penalty in PENALTIES:
-        yield Task(f"svm {penalty:g}", partial(separate, X, zero, penalty))
+        yield Task(f"svm {penalty:g}", partial(count_svm_errors, X, zero, penalty))
     for eps in WIDTHS:
-        yield Task(f"mean {eps:g}", partial(find, X, zero, eps))
+        yield Task(f"mean {eps:g}", partial(find_by_true_mean, X, zero, eps))
 
 
 def report(settings: Settings, records: list[Record]) -> Report:
-    """Count the errors."""
+    """Report the errors of both."""
     machines, sets = records[: len(PENALTIES)], records[len(PENALTIES) :]
     best = min(machines, key=lambda record: int(record["wrong"]))
     counts = ", ".join(f"{record['wrong']} ({record['method'].rpartition(' = ')[2]})" for record in machines)
