@@ -13,7 +13,7 @@ from momentlp.backend.auto import resolve_backend
 from momentlp.backend.interface import Backend, Capability
 from momentlp.errors import OptionError, SolverError
 from momentlp.estimator.nearest import nearest_to_mean
-from momentlp.features import FittedMap, Spectral
+from momentlp.features import FittedMap, Spectral, interpolate_values, smooth_values
 from momentlp.points.arrays import FloatArray, IndexArray, Matrix
 from momentlp.problem.problem import Problem
 from momentlp.solution.solution import Solution
@@ -185,13 +185,13 @@ class Search:
         """Average over neighbourhoods; points that the map was not fitted on get the average of their neighbours."""
         restart = SMOOTHING if self.smoothing == "auto" else float(self.smoothing or 1.0)
         present = self.prepared.present
-        smooth = fitted.declared.smooth(share if present is None else share[present], fitted, restart)
+        smooth = smooth_values(fitted, share if present is None else share[present], restart)
         if smooth is None or present is None:
             return smooth
         absent = np.setdiff1d(np.arange(share.size), present)
         everywhere = np.empty_like(share)
         everywhere[present] = smooth
-        everywhere[absent] = fitted.declared.interpolate(smooth, self.points[absent], fitted)
+        everywhere[absent] = interpolate_values(fitted, smooth, self.points[absent])
         return everywhere
 
 
