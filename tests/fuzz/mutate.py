@@ -15,7 +15,8 @@ import pandas as pd
 import yaml
 
 from fuzz import honest
-from momentlp.formats.container import _digest
+from momentlp.formats.container import compute_digest
+from momentlp.formats.untrusted_text import format_yaml
 
 NUMBERS: list[Any] = [
     0, 1, -1, 2, 3, 0.5, 1e-320, 1e308, -1e308, 2**31, -(2**31), 2**53, 2**63, 10**30, 10**400, float("nan"), float("inf"),
@@ -88,7 +89,7 @@ def spec_json(data: bytes, random: Random) -> bytes:
 
 
 def spec_yaml(data: bytes, random: Random) -> bytes:
-    return _half(data, random, lambda: yaml.safe_dump(any_tree(yaml.safe_load(data), random)).encode())
+    return _half(data, random, lambda: format_yaml(any_tree(yaml.safe_load(data), random)).encode())
 
 
 def problem_file(data: bytes, random: Random) -> bytes:
@@ -103,7 +104,7 @@ def problem_file(data: bytes, random: Random) -> bytes:
                 arrays["header"] = np.frombuffer(json.dumps(any_tree(tree, random)).encode(), dtype=np.uint8)
             else:
                 arrays = any_array(arrays, random)
-        return _zipped({**arrays, "digest": _digest(arrays)}, random)
+        return _zipped({**arrays, "digest": compute_digest(arrays)}, random)
 
     return _half(data, random, inside)
 

@@ -363,7 +363,7 @@ def test_packing_loses_nothing(vector: np.ndarray) -> None:
 
 
 def test_too_much_to_load_is_refused_with_advice(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(chunks, "MOST_LOADED", 100)
+    monkeypatch.setattr(chunks, "MAX_LOADED", 100)
     problem = mlp.Spec().compile(open_source("memmap32", points(), tmp_path), labelled=LABELLED)
     for call in (
         problem.linear_program,
@@ -394,9 +394,9 @@ def test_files_that_cannot_be_points_are_refused(tmp_path: Path) -> None:
     for name, error, words in [
         ("none.npy", mlp.FileFormatError, "there is no file"),
         ("empty", mlp.FileFormatError, "no .parquet file in the folder"),
-        ("cut.npy", mlp.FileFormatError, "not a whole .npy"),
-        ("cut.parquet", mlp.FileFormatError, "not a whole parquet file"),
-        ("points.csv", mlp.FileFormatError, "ends in none of"),
+        ("cut.npy", mlp.FileFormatError, "not a complete .npy"),
+        ("cut.parquet", mlp.FileFormatError, "not a complete parquet file"),
+        ("points.csv", mlp.FileFormatError, "does not end in"),
         ("flat.npy", mlp.DataError, "1 dimension"),
         ("text.npy", mlp.DataError, "real numbers"),
         ("text.parquet", mlp.DataError, "column 'name'.*columns="),
