@@ -1,8 +1,8 @@
 """Everything that can be checked, at length: ``make verify``.
 
-Each property of ``test_theorem.py`` and ``test_fuzz.py`` with ten thousand examples or more, the exact proofs, the corpus of
-hard problems, and the fuzzers for a bounded time; as many at once as there are cores. A line is printed as each ends, and a
-table at the end. The exit status is 1 if anything failed.
+Each property of ``test_theorem.py`` and of ``tests/fuzz`` with ten thousand examples or more, the exact proofs, the corpus
+of hard problems, and the fuzzers for a bounded time; as many at once as there are cores. A line is printed as each ends,
+and a table at the end. The exit status is 1 if anything failed.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ from momentlp.runtime.text_table import align_columns
 
 HERE = Path(__file__).resolve().parent
 ROOT = HERE.parent
-PROPERTIES = ("tests/test_theorem.py", "tests/test_fuzz.py")
+PROPERTIES = ("tests/properties/test_theorem.py", "tests/fuzz")
 COUNT = re.compile(r"(\d+) passing\b")
 FUZZED = re.compile(r"(\d[\d,]*) (?:executions|runs)")
 PROBLEMS = re.compile(r"^(\d+) problems of", re.MULTILINE)
@@ -32,11 +32,12 @@ PASSED = re.compile(r"(\d+) passed")
 
 @dataclass(frozen=True)
 class Check:
-    """Something to run, and the pattern that finds in its output how many cases it tried."""
+    """A command, the pattern that finds the number of cases in its output, and the folder to run it in."""
 
     title: str
     command: tuple[str, ...]
     cases: re.Pattern[str]
+    folder: Path = ROOT
 
 
 def main() -> int:
@@ -73,10 +74,10 @@ def checks(fuzz_seconds: float) -> list[Check]:
     corpus = Check("corpus of hard problems, every backend", (python, "benchmarks/corpus/run.py"), PROBLEMS)
     exact = Check(
         "tests of exact arithmetic, 1,000 random problems among them",
-        (python, "-m", "pytest", "-q", "tests/test_exact.py"),
+        (python, "-m", "pytest", "-q", "tests/unit/proof/test_exact.py"),
         PASSED,
     )
-    fuzz = Check("fuzzing of all readers", (python, "tests/fuzz/run.py", "--seconds", str(fuzz_seconds)), FUZZED)
+    fuzz = Check("fuzzing of all readers", (python, "-m", "fuzz.run", "--seconds", str(fuzz_seconds)), FUZZED, HERE)
     properties = [Check(_title(test), (python, "-m", "pytest", *profile, test), COUNT) for test in tests]
     return [corpus, fuzz, exact, *properties]
 
@@ -97,7 +98,7 @@ class Runner:
         """Run one check and return its row of the table; what it printed is shown if it failed."""
         started = time.perf_counter()
         process = subprocess.Popen(
-            check.command, cwd=ROOT, env=self.environment, text=True, stdin=subprocess.DEVNULL,
+            check.command, cwd=check.folder, env=self.environment, text=True, stdin=subprocess.DEVNULL,
             stdout=subprocess.PIPE, stderr=subprocess.STDOUT, start_new_session=True,
         )  # fmt: skip
         with self.lock:

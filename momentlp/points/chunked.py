@@ -3,7 +3,8 @@
 A :class:`Chunked` table knows its shape and reads one range of rows at a time. A computation over all points is a function
 ``work(chunk)`` with a small result. :meth:`Chunked.scan` calls it for every chunk in order: in this process, or, for a dask
 array on a cluster, on the workers that hold the data. One pass over all points,
-:func:`~momentlp.points.statistics.summarise`, finds entries that are not finite and keeps range, mean and variance of every column.
+:func:`~momentlp.points.statistics.summarise`, finds entries that are not finite and keeps range, mean and variance of every
+column.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Honest files of every kind that momentlp reads, made anew each time: the seeds that are then spoiled."""
+"""Valid files of every kind that momentlp reads: the seeds that are then changed."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ TREES = [
     {"features": {"kind": "transformer", "transformer": {"name": "PCA", "parameters": {"n_components": 1}}}},
     {"features": {"kind": "transformer", "transformer": {"steps": [{"name": "StandardScaler"}]}}},
 ]
-"""Specs that use every kind and every field of it."""
+"""Specs with every kind and every field of it."""
 
 
 def points(n: int = 12, d: int = 2) -> np.ndarray:
