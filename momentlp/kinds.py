@@ -1,9 +1,9 @@
-"""Declared parts of a spec: validated when built, written under the name of their kind, read back by that name.
+"""Parts of a spec: validated when they are built, and written to a file under the name of their kind.
 
-A feature map, a tolerance and a constraint are each a *family*; ``linear`` or ``absolute`` is a *kind* in it. A kind is a
-subclass with a ``kind`` field of its own. It is known once its class exists, or, for an installed plugin, once its
-package names it as an entry point of the family's group. Reading a spec looks the name up among those and never imports
-anything that the file itself names.
+Feature maps, tolerances and constraints are each a *family*; ``linear`` or ``absolute`` is a *kind* in a family. A kind is a
+subclass with its own ``kind`` field. It is known once its class exists; the kind of an installed plugin is known if its
+package declares an entry point in the group of the family. Reading a spec looks the name up among these, and never imports
+what the file names.
 """
 
 from __future__ import annotations
@@ -21,48 +21,48 @@ from momentlp.errors import SpecError
 
 __all__ = ["Declared", "Kind", "short_repr"]
 
-PLAIN = (str, bytes, int, float, list, tuple, dict, set, frozenset)  # of which reprlib shows the first few entries
-LONGEST = 60  # characters of a value that an error shows
-MOST_MISTAKES = 8  # that one error lists
-MOST_ENTRIES = 10  # of a field that are shown
+PLAIN_TYPES = (str, bytes, int, float, list, tuple, dict, set, frozenset)  # reprlib shows their first entries
+MAX_SHOWN = 60  # characters of a value in a message
+MAX_MISTAKES = 8  # listed in one message
+MAX_ENTRIES = 10  # of a field, shown in its repr
 
 
 @dataclass(frozen=True, repr=False)
-class _Shown:
-    """Stands for a value that is shown in words of our own."""
+class _ReprText:
+    """An object with a given repr, in place of a value."""
 
-    words: str
+    text: str
 
     def __repr__(self) -> str:
-        return self.words
+        return self.text
 
 
-ANEW = _Shown("...")  # in a signature: a default that is made anew for every instance
+FACTORY_DEFAULT = _ReprText("...")  # in a signature: a default that a factory makes for every instance
 
 
-def _fields(cls: type[BaseModel]) -> list[str]:
-    """Return the fields that a user gives, in the order in which they may be given without a name."""
+def _field_names(cls: type[BaseModel]) -> list[str]:
+    """Return the fields that a user gives, in the order of positional arguments."""
     return [name for name in cls.model_fields if name not in ("kind", "version")]
 
 
-def _signature(cls: type[BaseModel]) -> Signature:
+def _build_signature(cls: type[BaseModel]) -> Signature:
     """Return the signature of the constructor."""
     parameters = [Parameter("self", Parameter.POSITIONAL_ONLY)]
     by_name = optional = False
-    for name in _fields(cls):
+    for name in _field_names(cls):
         field = cls.model_fields[name]
         default: Any = Parameter.empty
         if field.is_required():
-            by_name = by_name or optional  # after one that may be left out it needs its name
+            by_name = by_name or optional  # a required field after an optional one must be given by name
         else:
-            default, optional = field.default if field.default_factory is None else ANEW, True
+            default, optional = field.default if field.default_factory is None else FACTORY_DEFAULT, True
         kind = Parameter.KEYWORD_ONLY if by_name else Parameter.POSITIONAL_OR_KEYWORD
         parameters.append(Parameter(name, kind, default=default))
     return Signature(parameters)
 
 
 class Declared(BaseModel):
-    """A pydantic model whose mistakes come out as :class:`~momentlp.errors.SpecError`, naming the field."""
+    """A pydantic model that raises :class:`~momentlp.errors.SpecError`, with the name of the field, for a wrong value."""
 
     model_config = ConfigDict(frozen=True, extra="forbid", arbitrary_types_allowed=True, defer_build=True)
 
@@ -71,24 +71,24 @@ class Declared(BaseModel):
         try:
             super().__init__(**fields)
         except ValidationError as error:
-            raise SpecError(_explain(type(self), error)) from None
+            raise SpecError(_format_mistakes(type(self), error)) from None
 
     @classmethod
     def __pydantic_init_subclass__(cls, **_: Any) -> None:
-        """Give the class a constructor that says what it takes, for ``help`` and for whoever completes what is typed."""
+        """Give the class a constructor with a signature, for ``help`` and for completion in editors."""
         if "__init__" in vars(cls):
             return
 
-        def __init__(self: Any, /, *values: Any, **fields: Any) -> None:  # noqa: N807  it becomes the one of the class
+        def __init__(self: Any, /, *values: Any, **fields: Any) -> None:  # noqa: N807  it becomes the constructor of the class
             super(cls, self).__init__(*values, **fields)
 
         __init__.__qualname__ = f"{cls.__qualname__}.__init__"
-        __init__.__signature__ = _signature(cls)  # type: ignore[attr-defined]  # which inspect looks for
+        __init__.__signature__ = _build_signature(cls)  # type: ignore[attr-defined]  # inspect reads it
         cls.__init__ = __init__  # type: ignore[method-assign]
 
     @classmethod
     def _name_positional(cls, values: tuple[Any, ...], fields: dict[str, Any]) -> dict[str, Any]:
-        names = _fields(cls)
+        names = _field_names(cls)
         if len(values) > len(names):
             raise SpecError(f"{cls.__name__} takes at most {len(names)} value(s) ({', '.join(names)}), not {len(values)}.")
         named = dict(zip(names, values, strict=False))
@@ -97,11 +97,11 @@ class Declared(BaseModel):
         return named
 
     def __repr_args__(self) -> Iterator[tuple[str | None, Any]]:
-        """Show the first entries of long fields: there may be one per point."""
+        """Show only the first entries of a long field: it may have one per point."""
         for name, value in super().__repr_args__():
-            if isinstance(value, tuple) and len(value) > MOST_ENTRIES:
-                first = ", ".join(map(repr, value[:MOST_ENTRIES]))
-                yield name, _Shown(f"({first}, and {len(value) - MOST_ENTRIES} more)")
+            if isinstance(value, tuple) and len(value) > MAX_ENTRIES:
+                first = ", ".join(map(repr, value[:MAX_ENTRIES]))
+                yield name, _ReprText(f"({first}, and {len(value) - MAX_ENTRIES} more)")
             else:
                 yield name, value
 
@@ -110,25 +110,34 @@ class Declared(BaseModel):
 
 
 class Kind(Declared):
-    """Base of the families. A family sets ``group``; a kind in it sets the field ``kind``."""
+    """Base of all families.
+
+    A family sets ``group``, the group of its entry points. A kind in the family sets the field ``kind``.
+    """
 
     group: ClassVar[str]
     kind: str
 
     @classmethod
     def __pydantic_init_subclass__(cls, **options: Any) -> None:
-        """Refuse a second class of the same kind; defining the same class anew, as in a notebook, is fine."""
+        """Refuse a second class of the same kind. The same class may be defined again, as in a notebook."""
         super().__pydantic_init_subclass__(**options)
         name = _kind_of(cls)
         family = next((base for base in cls.__mro__ if "group" in vars(base)), None)
-        for other in _descendants(family) if name is not None and family is not None else ():
+        for other in _all_subclasses(family) if name is not None and family is not None else ():
             same = (other.__module__, other.__qualname__) == (cls.__module__, cls.__qualname__)
             if other is not cls and not same and _kind_of(other) == name:
                 raise SpecError(f"{cls.__name__} has kind {name!r}, which {other.__name__} has already: choose another.")
 
     @classmethod
     def parse(cls, value: Any) -> Self:
-        """Accept an instance of the family as it is, or build one from ``{"kind": ..., ...}``."""
+        """Return an instance of the family as it is, or build one from a table ``{"kind": ..., ...}``.
+
+        Raises
+        ------
+        SpecError
+            If the value is neither, the kind is not known, or a field is wrong.
+        """
         if isinstance(value, cls):
             return value
         family = cls.group.rpartition(".")[2]
@@ -138,7 +147,8 @@ class Kind(Declared):
         if not isinstance(value, dict) or not isinstance(value.get("kind"), str):
             example = next(iter(known.values())).__name__ if known else "..."
             raise SpecError(
-                f"expected one of the {family}, such as mlp.{example}(...), or a table with a 'kind', got {short_repr(value)}."
+                f"expected one of the {family}, such as mlp.{example}(...), or a table with a 'kind', "
+                f"got {short_repr(value)}."
             )
         raise SpecError(
             f"{short_repr(value['kind'])} is not a registered kind of {family}; known: {', '.join(sorted(known))}."
@@ -146,13 +156,19 @@ class Kind(Declared):
 
     @classmethod
     def find(cls, name: str) -> type[Self] | None:
-        """Return a kind of this family by name; a plugin is loaded only if it is the one asked for."""
-        found = [subclass for subclass in _descendants(cls) if _kind_of(subclass) == name]
+        """Return the class of a kind of this family, or None. A plugin is loaded only if its kind is asked for.
+
+        Raises
+        ------
+        SpecError
+            If the plugin cannot be loaded.
+        """
+        found = [subclass for subclass in _all_subclasses(cls) if _kind_of(subclass) == name]
         if found:
-            return found[-1]  # a class that was defined anew: the latest counts
+            return found[-1]  # of a class that was defined again, the latest counts
         for point in entry_points(group=cls.group, name=name):
             try:
-                return point.load()  # type: ignore[no-any-return]  # what an entry point holds is known only now
+                return point.load()  # type: ignore[no-any-return]  # the type of an entry point is known only when it is loaded
             except Exception as error:
                 raise SpecError(
                     f"kind {name!r} ({point.value}) cannot be loaded: {type(error).__name__}: {error}."
@@ -161,9 +177,9 @@ class Kind(Declared):
 
     @classmethod
     def known(cls) -> dict[str, type[Self]]:
-        """Return every kind of this family by name: classes that exist, then installed plugins."""
+        """Return every kind of this family by name: existing classes, and installed plugins, which are loaded."""
         kinds: dict[str, type[Self]] = {}
-        for subclass in _descendants(cls):
+        for subclass in _all_subclasses(cls):
             if (name := _kind_of(subclass)) is not None:
                 kinds[name] = subclass
         for point in entry_points(group=cls.group):
@@ -173,39 +189,39 @@ class Kind(Declared):
 
 
 def _kind_of(cls: type[BaseModel]) -> str | None:
-    """Return the name of a kind, or None for a class between a family and its kinds."""
+    """Return the name of a kind, or None for a base class of kinds."""
     default = cls.model_fields["kind"].default if "kind" in cls.model_fields else None
     return default if isinstance(default, str) else None
 
 
-def _descendants(cls: type[Any]) -> Iterator[type[Any]]:
+def _all_subclasses(cls: type[Any]) -> Iterator[type[Any]]:
     for subclass in cls.__subclasses__():
         yield subclass
-        yield from _descendants(subclass)
+        yield from _all_subclasses(subclass)
 
 
 def short_repr(value: Any) -> str:
-    """Show a value in an error: on one line, and no longer than a line, however much there is of it."""
+    """Return the repr of a value for a message: one line of limited length."""
     try:
-        text = reprlib.repr(value) if isinstance(value, PLAIN) else repr(value)
-    except Exception:  # noqa: BLE001  a value of the user's own; an error about it must not end in another one
+        text = reprlib.repr(value) if isinstance(value, PLAIN_TYPES) else repr(value)
+    except Exception:  # noqa: BLE001  the repr of a user's class may raise anything
         text = f"a {type(value).__name__}"
     text = " ".join(text.split())
-    return text if len(text) <= LONGEST else f"{text[:LONGEST]}..."
+    return text if len(text) <= MAX_SHOWN else f"{text[:MAX_SHOWN]}..."
 
 
-def _explain(owner: type[BaseModel], error: ValidationError) -> str:
+def _format_mistakes(owner: type[BaseModel], error: ValidationError) -> str:
     lines = []
-    for problem in error.errors(include_url=False)[:MOST_MISTAKES]:
-        where = ".".join(str(part) if isinstance(part, int) else _name(part) for part in problem["loc"])
-        message = " ".join(problem["msg"].removeprefix("Value error, ").split())
-        got = "" if problem["type"] in ("missing", "value_error") else f" (got {short_repr(problem['input'])})"
-        if problem["type"] == "extra_forbidden" and len(problem["loc"]) == 1:
-            got += f"; the fields are {', '.join(_fields(owner)) or 'none'}"
+    for mistake in error.errors(include_url=False)[:MAX_MISTAKES]:
+        where = ".".join(str(part) if isinstance(part, int) else _format_key(part) for part in mistake["loc"])
+        message = " ".join(mistake["msg"].removeprefix("Value error, ").split())
+        got = "" if mistake["type"] in ("missing", "value_error") else f" (got {short_repr(mistake['input'])})"
+        if mistake["type"] == "extra_forbidden" and len(mistake["loc"]) == 1:
+            got += f"; the fields are {', '.join(_field_names(owner)) or 'none'}"
         lines.append(f"{owner.__name__}{'.' + where if where else ''}: {message}{got}")
     more = error.error_count() - len(lines)
     return "; ".join(lines) + (f"; and {more} more" if more > 0 else "")
 
 
-def _name(part: str) -> str:
-    return part if part.isprintable() and len(part) <= LONGEST else short_repr(part)
+def _format_key(part: str) -> str:
+    return part if part.isprintable() and len(part) <= MAX_SHOWN else short_repr(part)

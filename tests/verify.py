@@ -21,7 +21,8 @@ from pathlib import Path
 
 from momentlp.runtime.text_table import align_columns
 
-ROOT = Path(__file__).resolve().parents[1]
+TESTS = Path(__file__).resolve().parent
+ROOT = TESTS.parent
 PROPERTIES = ("tests/properties", "tests/fuzz")
 EXACT_TESTS = ("tests/unit/proof",)
 # Each finds in the output of a check how many cases it tried.
@@ -33,11 +34,12 @@ PASSED = re.compile(r"(\d+) passed")
 
 @dataclass(frozen=True)
 class Check:
-    """A title, a command, and the pattern that finds in its output how many cases it tried."""
+    """A title, a command, the pattern that finds in its output how many cases it tried, and the folder to run it in."""
 
     title: str
     command: tuple[str, ...]
     cases: re.Pattern[str]
+    folder: Path = ROOT
 
 
 def main() -> int:
@@ -77,7 +79,7 @@ def checks(fuzz_seconds: float) -> list[Check]:
         (python, "-m", "pytest", "-q", *EXACT_TESTS),
         PASSED,
     )
-    fuzz = Check("fuzzing of all readers", (python, "tests/fuzz/run.py", "--seconds", str(fuzz_seconds)), FUZZED)
+    fuzz = Check("fuzzing of all readers", (python, "-m", "fuzz.run", "--seconds", str(fuzz_seconds)), FUZZED, TESTS)
     properties = [Check(_title(test), (python, "-m", "pytest", *profile, test), EXAMPLES) for test in tests]
     return [corpus, fuzz, exact, *properties]
 
@@ -98,7 +100,7 @@ class Runner:
         """Run one check and return its row of the table; print its output if it failed."""
         started = time.perf_counter()
         process = subprocess.Popen(
-            check.command, cwd=ROOT, env=self.environment, text=True, stdin=subprocess.DEVNULL,
+            check.command, cwd=check.folder, env=self.environment, text=True, stdin=subprocess.DEVNULL,
             stdout=subprocess.PIPE, stderr=subprocess.STDOUT, start_new_session=True,
         )  # fmt: skip
         with self.lock:

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from momentlp.estimator.calibration import Calibration
-from momentlp.features import FittedMap
+from momentlp.features import FittedMap, interpolate_values
 from momentlp.points.arrays import FloatArray, Matrix
 from momentlp.solution.separator import Separator
 
@@ -46,7 +46,7 @@ class DecisionRule:
         """Score points: members score higher."""
         if self.smoother is None or self.values is None:
             return np.asarray(np.mean([voter.decision_function(points) for voter in self.voters], axis=0))
-        return self.smoother.declared.interpolate(self.values, self.smoother.check(points), self.smoother)
+        return interpolate_values(self.smoother, self.values, self.smoother.check(points))
 
     def probability(self, score: FloatArray) -> FloatArray:
         """Return the probability of membership. It is above one half exactly where the score is above the offset."""

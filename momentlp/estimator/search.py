@@ -14,7 +14,7 @@ from momentlp.backend.interface import Backend, Capability
 from momentlp.errors import OptionError, SolverError
 from momentlp.estimator.defaults import MARGIN, SMOOTHING
 from momentlp.estimator.nearest_to_mean import nearest_to_mean
-from momentlp.features import FittedMap, Spectral
+from momentlp.features import FittedMap, Spectral, interpolate_values, smooth_values
 from momentlp.points.arrays import FloatArray, IndexArray, Matrix
 from momentlp.problem.problem import Problem
 from momentlp.solution.solution import Solution
@@ -208,13 +208,13 @@ class Search:
         """
         restart = SMOOTHING if self.smoothing == "auto" else float(self.smoothing or 1.0)
         present = self.prepared.present
-        smooth = fitted.declared.smooth(share if present is None else share[present], fitted, restart)
+        smooth = smooth_values(fitted, share if present is None else share[present], restart)
         if smooth is None or present is None:
             return smooth
         absent = np.setdiff1d(np.arange(share.size), present)
         everywhere = np.empty_like(share)
         everywhere[present] = smooth
-        everywhere[absent] = fitted.declared.interpolate(smooth, self.points[absent], fitted)
+        everywhere[absent] = interpolate_values(fitted, smooth, self.points[absent])
         return everywhere
 
 

@@ -1,8 +1,4 @@
-"""Feature maps: which functions of a point have their mean fixed.
-
-A :class:`FeatureMap` is the declaration; fitting it to points gives a :class:`FittedMap`, which can map points never seen
-before, so that the separating hyperplane answers for them too.
-"""
+"""The base of feature maps: declared by a :class:`FeatureMap`, and a :class:`FittedMap` once it is fitted to points."""
 
 from __future__ import annotations
 
@@ -12,40 +8,48 @@ from dataclasses import dataclass
 from typing import Any, ClassVar
 
 import numpy as np
-import scipy.sparse as sp
 from numpy.typing import NDArray
 
 from momentlp.errors import CompileError, DataError
 from momentlp.features.chunked_features import ChunkedFeatures
+from momentlp.features.state import Shapes, StateArray
 from momentlp.kinds import Kind
-from momentlp.points.arrays import FloatArray, IndexArray, Matrix, is_sparse
+from momentlp.points.arrays import Matrix
 from momentlp.points.chunked import Chunked, evenly_spaced_rows
 from momentlp.points.statistics import summarise
 from momentlp.points.validation import as_points, check_columns
 
-__all__ = ["FeatureMap", "FittedMap", "pack_matrix", "unpack_matrix"]
-
-PARTS = ("data", "indices", "indptr")
+__all__ = ["FeatureMap", "FittedMap"]
 
 
 @dataclass(frozen=True)
 class FittedMap:
-    """A feature map after it has seen its points.
+    """A feature map that was fitted to points. Called with new points, it returns their features.
 
     Attributes
     ----------
     declared : FeatureMap
-        What it was fitted from.
+        The map before it was fitted.
     inputs : tuple of str
-        Names of the columns that a point must have, in order.
+        Names of the d columns that a point must have, in order.
     names : tuple of str
-        Names of the features it gives.
+        Names of the k features.
     state : mapping of str to array
-        Whatever the map learned from the points: plain arrays, so that a saved problem needs no pickle.
+        What the map learned from the points: plain arrays, so that a saved problem needs no pickle.
     named_inputs : bool
-        Whether ``inputs`` are names the user gave. Then a frame of new points must carry the same ones.
+        Whether the user gave the names in ``inputs``. Then a frame of new points must have the same ones.
     model : object, optional
-        What it learned, where that is not plain arrays. A problem that holds one cannot be saved.
+        What the map learned, if that is not plain arrays. A problem that holds one cannot be saved.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> import momentlp as mlp
+    >>> fitted = mlp.Quadratic().fit(np.array([[1.0, 2.0], [3.0, 4.0]]), ("a", "b"))
+    >>> fitted.names
+    ('a', 'b', 'a^2', 'a b', 'b^2')
+    >>> fitted([[2.0, 5.0]])
+    array([[ 2.,  5.,  4., 10., 25.]])
     """
 
     declared: FeatureMap
@@ -56,11 +60,35 @@ class FittedMap:
     model: Any = None
 
     def __call__(self, X: Any, argument: str = "X") -> Matrix:
-        """Map new points to features, shape (n, k)."""
+        """Map new points to features.
+
+        Parameters
+        ----------
+        X : array, sparse matrix or frame, shape (n, d)
+        argument : str
+            What X is called in an error message.
+
+        Returns
+        -------
+        array or csr_array, shape (n, k)
+
+        Raises
+        ------
+        DataError
+            If X is not a finite table with the columns that the map was fitted on.
+        CompileError
+            If the map returns something else than k finite features.
+        """
         return self.declared.checked(self.declared.transform(self.check(X, argument), self), self)
 
     def check(self, X: Any, argument: str = "X") -> Matrix:
-        """Check that new points have the columns this map was fitted on."""
+        """Check that new points have the columns this map was fitted on, and return them as a matrix.
+
+        Raises
+        ------
+        DataError
+            If X is not a finite table, or its columns are others.
+        """
         matrix, names = as_points(X, argument)
         if matrix.shape[1] != len(self.inputs):
             raise DataError(
@@ -74,32 +102,60 @@ class FeatureMap(Kind):
     """Base of all feature maps.
 
     A map of your own is a subclass with a ``kind`` and two methods: :meth:`learn`, which returns the names of its
-    features and the arrays it wants to remember, and :meth:`transform`. (:func:`momentlp.feature_map` makes one from a
-    function.)
+    features and the arrays it must keep, and :meth:`transform`. The decorator :func:`momentlp.feature_map` makes one from
+    a function.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> import momentlp as mlp
+    >>> class Radius(mlp.FeatureMap):
+    ...     kind: str = "radius-example"
+    ...
+    ...     def learn(self, X, inputs):
+    ...         return ("radius",), {}
+    ...
+    ...     def transform(self, X, fitted):
+    ...         return np.linalg.norm(X, axis=1, keepdims=True)
+    >>> fitted = Radius().fit(np.array([[3.0, 4.0], [0.0, 1.0]]))
+    >>> fitted([[6.0, 8.0]])
+    array([[10.]])
     """
 
     group: ClassVar[str] = "momentlp.features"
-    joint: ClassVar[bool] = False
-    """Whether a sample that is not part of X is fitted together with X, as it must be for a map that is a graph."""
+    is_savable: ClassVar[bool] = True
+    """Whether a fitted map is plain arrays, so that a problem that holds it can be saved."""
 
     def needs_all_points(self) -> str | None:
-        """Say what to use instead if this map needs all points at once; None if it works point by point.
+        """Return None if the map works point by point; otherwise name maps to use instead where X is read in chunks.
 
-        Point by point: what it learned and one point are enough for the features of that point. Only then can it map points
-        that are read in chunks.
+        A map works point by point if its state and one point are enough to compute the features of that point.
         """
-        return "Linear, Quadratic, or Kernel(landmarks=...)" if self.joint else None
+        return None
 
     def rows_to_learn(self) -> int:
-        """Say how many points are enough to learn from, where they are read in chunks; they are taken at regular steps."""
+        """Return how many points :meth:`learn` needs where X is read in chunks; they are taken at even distances."""
         return 10_000
 
     def parts(self) -> tuple[FeatureMap, ...]:
-        """Return the maps whose features stand side by side; each becomes a block of moments of its own."""
+        """Return the maps whose features stand side by side. Each becomes its own block of moments."""
         return (self,)
 
     def fit(self, X: Matrix, inputs: tuple[str, ...] | None = None) -> FittedMap:
-        """Fit to checked points. ``inputs`` are their column names, if they have any."""
+        """Fit the map to points.
+
+        Parameters
+        ----------
+        X : array or csr_array, shape (N, d)
+            Checked points.
+        inputs : tuple of str, optional
+            Names of the columns; default ``x0, x1, ...``.
+
+        Raises
+        ------
+        CompileError
+            If :meth:`learn` does not return what it must.
+        """
         columns = inputs or tuple(f"x{column}" for column in range(X.shape[1]))
         learned: Any = self.learn(X, columns)
         if not (isinstance(learned, tuple) and len(learned) == 2 and isinstance(learned[1], dict)):
@@ -108,7 +164,19 @@ class FeatureMap(Kind):
         return FittedMap(self, columns, tuple(names), state, named_inputs=inputs is not None)
 
     def fit_chunks(self, points: Chunked) -> tuple[FittedMap, Chunked]:
-        """Fit to points that are read in chunks, and return their features, which are computed when they are needed."""
+        """Fit the map to points that are read in chunks.
+
+        Returns
+        -------
+        fitted : FittedMap
+        features : Chunked
+            The features of the points, computed whenever they are read.
+
+        Raises
+        ------
+        CompileError
+            If the map needs all points at once.
+        """
         instead = self.needs_all_points()
         if instead is not None:
             raise CompileError(
@@ -117,55 +185,70 @@ class FeatureMap(Kind):
             )
         sample = evenly_spaced_rows(points, self.rows_to_learn())
         if not np.isfinite(sample).all():
-            summarise(points)  # which says where
+            summarise(points)  # raises an error that names the entry
         fitted = self.fit(sample, points.names)
         return fitted, self.lazily(points, fitted)
 
     def lazily(self, points: Chunked, fitted: FittedMap) -> Chunked:
-        """Return the features of points that are read in chunks."""
+        """Return the features of points that are read in chunks, computed whenever they are read."""
         return ChunkedFeatures(points, fitted)
 
     def titles(self, fitted: FittedMap) -> tuple[str, ...]:
-        """Return the names of the features as tables and pictures show them; names in files and errors stay as they are."""
+        """Return the names of the features for tables and plots; files and errors use :attr:`FittedMap.names`."""
         return fitted.names
 
     @abstractmethod
     def learn(self, X: Matrix, inputs: tuple[str, ...]) -> tuple[tuple[str, ...], dict[str, NDArray[Any]]]:
-        """Return the names of the features, and what must be remembered to map new points."""
+        """Learn from points what is needed to map others.
+
+        Parameters
+        ----------
+        X : array or csr_array, shape (N, d)
+            Checked points.
+        inputs : tuple of str
+            Names of the d columns.
+
+        Returns
+        -------
+        names : tuple of str
+            Names of the k features.
+        state : dict of str to array
+            What :meth:`transform` needs, as plain arrays.
+        """
 
     @abstractmethod
     def transform(self, X: Matrix, fitted: FittedMap) -> Matrix:
         """Map checked points, shape (n, d), to features, shape (n, k)."""
 
     def training(self, X: Matrix, fitted: FittedMap) -> Matrix:
-        """Return the features of the very points that the map was fitted on."""
+        """Return the features of the points that the map was fitted on, shape (N, k)."""
         return self.checked(self.transform(X, fitted), fitted)
 
-    def depends_on_labels(self) -> bool:
-        """Whether the features depend on which points are labelled; then :meth:`with_labels` says which."""
-        return False
+    def state_layout(self, shapes: Shapes, d: int, k: int) -> Mapping[str, StateArray]:
+        """Return the layout of the arrays that :meth:`learn` keeps, so that a file can be checked.
 
-    def with_labels(self, fitted: FittedMap, known: IndexArray, counts: FloatArray) -> FittedMap:
-        """Return the fitted map once it is known which of its points are members, and how often each counts."""
-        return fitted
+        Parameters
+        ----------
+        shapes : mapping of str to tuple of int
+            The shapes of the arrays in the file.
+        d, k : int
+            The number of inputs and of features.
 
-    def smooth(self, values: FloatArray, fitted: FittedMap, restart: float) -> FloatArray | None:
-        """Average values, one for each point the map was fitted on, over neighbourhoods; None if the map knows of none.
-
-        The smaller ``restart`` the wider the neighbourhood: 1 leaves the values as they are.
+        Returns
+        -------
+        mapping of str to StateArray
+            Arrays that are not named here are not checked.
         """
-        return None
-
-    def interpolate(self, values: FloatArray, X: Matrix, fitted: FittedMap) -> FloatArray:
-        """Return at new points what :meth:`smooth` gave at those the map was fitted on."""
-        raise NotImplementedError
-
-    def state_shapes(self, shapes: Mapping[str, tuple[int, ...]], d: int, k: int) -> Mapping[str, tuple[int, ...]]:
-        """Return the shape that each array of the state must have, given those in a file, d inputs and k features."""
         return {}
 
     def checked(self, features: Matrix, fitted: FittedMap) -> Matrix:
-        """Check what :meth:`transform` returned, so that a mistake in a map of your own is named as such."""
+        """Check what :meth:`transform` returned, so that an error names the map and not the points.
+
+        Raises
+        ------
+        CompileError
+            If it is not a finite table with one column per feature.
+        """
         try:
             matrix, _ = as_points(features, f"what {type(self).__name__}.transform returned")
         except DataError as error:
@@ -175,18 +258,3 @@ class FeatureMap(Kind):
                 f"{type(self).__name__}.transform returned {matrix.shape[1]} feature(s), but it named {len(fitted.names)}."
             )
         return matrix
-
-
-def pack_matrix(matrix: Matrix, key: str) -> dict[str, NDArray[Any]]:
-    """Return a matrix, dense or sparse, as plain arrays for the state of a map."""
-    if not is_sparse(matrix):
-        return {key: np.asarray(matrix)}
-    matrix = sp.csr_array(matrix)
-    return {f"{key}.{part}": getattr(matrix, part) for part in PARTS} | {f"{key}.shape": np.array(matrix.shape)}
-
-
-def unpack_matrix(state: Mapping[str, NDArray[Any]], key: str) -> Matrix:
-    """Return a matrix that :func:`pack_matrix` took apart."""
-    if key in state:
-        return state[key]
-    return sp.csr_array(tuple(state[f"{key}.{part}"] for part in PARTS), shape=tuple(state[f"{key}.shape"]))

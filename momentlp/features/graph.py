@@ -13,10 +13,10 @@ from momentlp.points.arrays import FloatArray, Matrix
 
 __all__ = ["Graph"]
 
-WEAKEST = 1e-6  # a link is never weaker than this, so that no point falls off the graph
+MIN_WEIGHT = 1e-6  # of an edge, so that no point is cut off from the graph
 ACCURACY = 1e-12  # of an average, relative to the values averaged
-MOST_STEPS = 10_000
-SHORTEST = float(np.finfo(np.float64).tiny)  # of a link: one of length zero would be none to a sparse matrix
+MAX_STEPS = 10_000  # of conjugate gradients; a few hundred are usual
+MIN_LENGTH = float(np.finfo(np.float64).tiny)  # of an edge: a sparse matrix does not store an edge of length zero
 
 
 @dataclass(frozen=True, eq=False)
@@ -26,9 +26,9 @@ class Graph:
     Attributes
     ----------
     weights : csr_array, shape (N, N)
-        Symmetric; zero where two points are not joined.
+        Symmetric; zero for two points without an edge.
     width : float
-        The median length of a link.
+        The median length of an edge.
     reach : float
         The largest distance of a point from its nearest neighbour.
     """
@@ -39,35 +39,36 @@ class Graph:
 
     @classmethod
     def of(cls, X: Matrix, n_neighbors: int) -> Graph:
-        """Join every point to its nearest neighbours, and every piece of a graph that falls apart to the rest."""
+        """Join every point to its nearest neighbours, and every component of the graph to the others."""
         from sklearn.neighbors import kneighbors_graph
 
         lengths = kneighbors_graph(X, n_neighbors, mode="distance")
         reach = float(lengths.data.reshape(-1, n_neighbors).min(axis=1).max())
-        lengths.data = np.maximum(lengths.data, SHORTEST)  # points that differ may be so near that the square vanishes
-        lengths = _joined(sp.csr_array(lengths.maximum(lengths.T)), X)
+        lengths.data = np.maximum(lengths.data, MIN_LENGTH)  # the squared distance of two points may underflow
+        lengths = _connect_components(sp.csr_array(lengths.maximum(lengths.T)), X)
         width = float(np.median(lengths.data))
-        width = width if width > SHORTEST else 1.0
-        weights = np.maximum(np.exp(-((lengths.data / width) ** 2)), WEAKEST)
-        places = (lengths.indices.astype(np.int32), lengths.indptr.astype(np.int32))  # scikit-learn takes no others
-        return cls(sp.csr_array((weights, *places), shape=lengths.shape), width, reach)
+        width = width if width > MIN_LENGTH else 1.0
+        weights = np.maximum(np.exp(-((lengths.data / width) ** 2)), MIN_WEIGHT)
+        indices = (lengths.indices.astype(np.int32), lengths.indptr.astype(np.int32))  # scikit-learn needs int32
+        return cls(sp.csr_array((weights, *indices), shape=lengths.shape), width, reach)
 
     @property
     def n_points(self) -> int:
-        """N."""
+        """The number N of points."""
         return int(self.weights.shape[0])
 
     @cached_property
     def degree(self) -> FloatArray:
-        """The weight of all links of each point."""
+        """The total weight of the edges of each point, shape (N,)."""
         return np.asarray(self.weights.sum(axis=1), dtype=np.float64).ravel()
 
-    def averaged(self, values: FloatArray, restart: float, accuracy: float = ACCURACY) -> FloatArray:
-        """Return the mean of values where a random walk from each point ends, which stops with chance ``restart`` a step.
+    def average(self, values: FloatArray, restart: float, accuracy: float = ACCURACY) -> FloatArray:
+        """Return the mean of values over the ends of random walks from each point.
 
-        With P the walk's transition matrix that is the f with ``f = restart * values + (1 - restart) P f``: short walks
-        smooth values over a neighbourhood, long ones carry a label through a whole cluster. As P is similar to a symmetric
-        matrix, conjugate gradients find f; the columns of ``values`` side by side.
+        A walk stops with probability ``restart`` at every step. With P its transition matrix, the mean f solves
+        ``f = restart * values + (1 - restart) P f``. Short walks smooth values over a neighbourhood; long walks carry a
+        label through a whole cluster. P is similar to a symmetric matrix, so conjugate gradients find f, for all columns
+        of ``values`` at once.
 
         Parameters
         ----------
@@ -76,6 +77,10 @@ class Graph:
             In (0, 1].
         accuracy : float
             Of the averages, relative to the values.
+
+        Returns
+        -------
+        array, with the shape of ``values``
         """
         columns = np.asarray(values, dtype=np.float64).reshape(self.n_points, -1)
         root = np.sqrt(self.degree)[:, None]
@@ -85,7 +90,7 @@ class Graph:
         found, residual = np.zeros_like(right), right.copy()
         direction, length = residual.copy(), np.einsum("nc,nc->c", residual, residual)
         enough = accuracy**2 * length
-        for _ in range(MOST_STEPS):
+        for _ in range(MAX_STEPS):
             if (length <= enough).all():
                 break
             image = direction - step @ direction
@@ -98,24 +103,24 @@ class Graph:
         return np.asarray((found / root).reshape(np.shape(values)))
 
 
-def _joined(lengths: Any, X: Matrix) -> Any:
-    """Tie every piece of a graph that falls apart to the rest by its shortest link.
+def _connect_components(lengths: Any, X: Matrix) -> Any:
+    """Join every component of a graph to the others by the shortest edge between them.
 
-    The eigenvectors of a graph in pieces are not determined, and methods that look for them one at a time miss some.
+    The eigenvectors of a graph of several components are not unique, and methods that find them one by one miss some.
     """
     from scipy.sparse.csgraph import connected_components
     from sklearn.metrics import pairwise_distances_argmin_min
 
-    count, piece = connected_components(lengths, directed=False)
-    while count > 1:
-        smallest = int(np.argmin(np.bincount(piece)))
-        inside, outside = np.flatnonzero(piece == smallest), np.flatnonzero(piece != smallest)
+    n_components, component = connected_components(lengths, directed=False)
+    while n_components > 1:
+        smallest = int(np.argmin(np.bincount(component)))
+        inside, outside = np.flatnonzero(component == smallest), np.flatnonzero(component != smallest)
         nearest, length = pairwise_distances_argmin_min(X[inside], X[outside])
         best = int(np.argmin(length))
         one, other = int(inside[best]), int(outside[nearest[best]])
-        link = sp.csr_array(([max(length[best], SHORTEST)] * 2, ([one, other], [other, one])), shape=lengths.shape)
-        lengths = sp.csr_array(lengths.maximum(link))
-        piece = np.where(piece == smallest, piece[other], piece)
-        piece = np.unique(piece, return_inverse=True)[1]
-        count -= 1
+        edge = sp.csr_array(([max(length[best], MIN_LENGTH)] * 2, ([one, other], [other, one])), shape=lengths.shape)
+        lengths = sp.csr_array(lengths.maximum(edge))
+        component = np.where(component == smallest, component[other], component)
+        component = np.unique(component, return_inverse=True)[1]
+        n_components -= 1
     return lengths

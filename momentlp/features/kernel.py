@@ -1,7 +1,8 @@
-"""Kernel columns: a class cut off by a plane in the space of a kernel."""
+"""Kernel columns: a class that a hyperplane in the feature space of a kernel separates."""
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Annotated, Any, Literal
 
@@ -10,33 +11,49 @@ from numpy.typing import NDArray
 from pydantic import Field
 
 from momentlp.errors import CompileError
-from momentlp.features.base import FeatureMap, FittedMap, pack_matrix, unpack_matrix
+from momentlp.features.base import FeatureMap, FittedMap
+from momentlp.features.state import Shapes, StateArray, pack_matrix, unpack_matrix
 from momentlp.points.arrays import Matrix
 
 __all__ = ["Kernel", "median_gamma"]
 
-MEDIAN_SAMPLE = 1000
+MEDIAN_SAMPLE = 1000  # points whose distances give the median: all pairs of more would take too much memory
 
 
 class Kernel(FeatureMap):
-    """The kernel between each point and every point, as in the paper, or a few landmarks.
+    """The kernel between each point and every point, as in the paper, or between each point and a few landmarks.
 
-    With all points as columns and a kernel of full rank, the labelled set alone has its mean: the tolerance makes it a
-    method. Landmarks (a Nystroem map of that rank) make it one by themselves, and far smaller.
+    If all points are columns and the kernel has full rank, only the labelled set has the mean of the labelled set. A
+    tolerance above zero is then needed to find more points. With landmarks (a Nystroem map of that rank) the problem is far
+    smaller, and a tolerance is not needed.
 
     Parameters
     ----------
     kernel : {"rbf", "laplacian", "poly", "sigmoid", "linear", "cosine"}
-        As in scikit-learn.
+        The kernel, as in scikit-learn.
     gamma : float, optional
         Default: one over the median squared distance between points for rbf, one over the median distance for laplacian,
         one over the number of columns otherwise.
     degree, coef0 : float
-        For poly and sigmoid.
+        Parameters of poly (both) and sigmoid (``coef0``).
     landmarks : int, optional
         Number of landmarks; default: all points.
     random_state : int
-        Which points become landmarks.
+        Seed of the choice of landmarks.
+
+    Raises
+    ------
+    CompileError
+        When fitted, if there are fewer points than landmarks, or the kernel is not finite on the points.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> fitted = Kernel("linear").fit(np.array([[1.0], [2.0]]))
+    >>> fitted.names
+    ('k(x, 0)', 'k(x, 1)')
+    >>> fitted([[3.0]])
+    array([[3., 6.]])
     """
 
     kind: Literal["kernel"] = "kernel"
@@ -60,7 +77,7 @@ class Kernel(FeatureMap):
         ) -> None: ...
 
     def learn(self, X: Matrix, inputs: tuple[str, ...]) -> tuple[tuple[str, ...], dict[str, NDArray[Any]]]:
-        """Remember the points that are columns, gamma, and for landmarks the map that whitens them."""
+        """Keep the points that are columns, gamma, and for landmarks the matrix that whitens them."""
         state: dict[str, NDArray[Any]] = {}
         if self.kernel in ("rbf", "laplacian", "poly", "sigmoid"):
             state["gamma"] = np.array(
@@ -83,17 +100,18 @@ class Kernel(FeatureMap):
         return names, state
 
     def needs_all_points(self) -> str | None:
-        """Without landmarks every point is a column."""
+        """Return None if there are landmarks: without them every point is a column."""
         return "Kernel(landmarks=...)" if self.landmarks is None else None
 
-    def state_shapes(self, shapes: Mapping[str, tuple[int, ...]], d: int, k: int) -> Mapping[str, tuple[int, ...]]:
-        """Return the shapes of the centres, and of the width and the whitening where there are any."""
+    def state_layout(self, shapes: Shapes, d: int, k: int) -> Mapping[str, StateArray]:
+        """Return the layout of the centres, and of gamma and the whitening matrix if the file has them."""
         n = shapes.get("centres", (0,))[0]
-        some = {"gamma": (), "whiten": (k, n)}
-        return {"centres": (n, d), **{name: shape for name, shape in some.items() if name in shapes}}
+        layout = {"centres": StateArray((n, d), finite=True)}
+        optional = {"gamma": StateArray((), below=math.inf), "whiten": StateArray((k, n))}
+        return layout | {name: array for name, array in optional.items() if name in shapes}
 
     def transform(self, X: Matrix, fitted: FittedMap) -> Matrix:
-        """Return the kernel between the points and the columns."""
+        """Return the kernel between the points and the centres, whitened if they are landmarks."""
         from sklearn.metrics.pairwise import pairwise_kernels
 
         state = fitted.state
@@ -123,15 +141,15 @@ class Kernel(FeatureMap):
 
 
 def median_gamma(X: Matrix, kernel: str, random_state: int) -> float:
-    """Return the width of the kernel by the median rule, from at most a thousand points."""
+    """Return gamma by the median rule, from at most :data:`MEDIAN_SAMPLE` points."""
     if kernel not in ("rbf", "laplacian"):
         return 1.0 / float(X.shape[1])
     from sklearn.metrics import pairwise_distances
 
     n = X.shape[0]
-    chosen = X if n <= MEDIAN_SAMPLE else X[np.random.default_rng(random_state).choice(n, MEDIAN_SAMPLE, replace=False)]
-    distances = pairwise_distances(chosen, metric="euclidean" if kernel == "rbf" else "manhattan")
+    sample = X if n <= MEDIAN_SAMPLE else X[np.random.default_rng(random_state).choice(n, MEDIAN_SAMPLE, replace=False)]
+    distances = pairwise_distances(sample, metric="euclidean" if kernel == "rbf" else "manhattan")
     positive = distances[np.triu_indices_from(distances, 1)]
     positive = positive[positive > 0]
-    middle = np.median(positive) if positive.size else 1.0
-    return float(1.0 / middle**2 if kernel == "rbf" else 1.0 / middle)
+    median = np.median(positive) if positive.size else 1.0
+    return float(1.0 / median**2 if kernel == "rbf" else 1.0 / median)

@@ -1,4 +1,4 @@
-"""Columns as they are, and all their products: a plane, and a surface of the second order."""
+"""The columns of X themselves, and all their pairwise products."""
 
 from __future__ import annotations
 
@@ -11,24 +11,25 @@ from numpy.typing import NDArray
 
 from momentlp.errors import CompileError
 from momentlp.features.base import FeatureMap, FittedMap
-from momentlp.points.arrays import Matrix, is_sparse
+from momentlp.features.state import Shapes, StateArray
+from momentlp.points.arrays import FloatArray, Matrix, is_sparse
 from momentlp.points.chunked import Chunked
 from momentlp.points.statistics import column_spread
 
 __all__ = ["Linear", "Quadratic"]
 
 TIMES = "\N{MULTIPLICATION SIGN}"
-MOST_MOMENTS = 50_000  # of a quadratic map: 300 columns or so; 3000 would make 4.5 million, which no memory holds
+MAX_MOMENTS = 50_000  # of a quadratic map: about 300 columns; 3000 columns would make 4.5 million moments
 
 
 class Linear(FeatureMap):
-    """The features are the columns of X themselves: a class cut off by a plane in the space it lives in.
+    """The columns of X themselves: for a class that a hyperplane in the space of the points separates.
 
     Parameters
     ----------
     standardise : bool
-        Divide each column by its standard deviation over the points, so that one tolerance suits all of them. (There is
-        nothing to centre: the mean of the class is subtracted anyway, and sparse columns stay sparse.)
+        Divide each column by its standard deviation over the points, so that one tolerance suits all of them. Columns
+        are not centred: the mean of the class is subtracted anyway, and sparse columns stay sparse.
 
     Examples
     --------
@@ -46,41 +47,40 @@ class Linear(FeatureMap):
         def __init__(self, standardise: bool = False) -> None: ...
 
     def learn(self, X: Matrix, inputs: tuple[str, ...]) -> tuple[tuple[str, ...], dict[str, NDArray[Any]]]:
-        """Remember the spread of each column, if it is to be divided by."""
+        """Keep the standard deviation of each column if it is needed."""
         return inputs, {"spread": column_spread(X)} if self.standardise else {}
 
     def rows_to_learn(self) -> int:
-        """Return none, unless the spread is to be known."""
+        """Return 0 unless standard deviations are needed."""
         return super().rows_to_learn() if self.standardise else 0
 
     def lazily(self, points: Chunked, fitted: FittedMap) -> Chunked:
-        """Return the points themselves where nothing is to be done with them."""
+        """Return the points themselves if they are not standardised."""
         return super().lazily(points, fitted) if self.standardise else points
 
-    def state_shapes(self, shapes: Mapping[str, tuple[int, ...]], d: int, k: int) -> Mapping[str, tuple[int, ...]]:
-        """Return the shape of the spread."""
-        return {"spread": (k,)} if self.standardise else {}
+    def state_layout(self, shapes: Shapes, d: int, k: int) -> Mapping[str, StateArray]:
+        """Return the layout of the standard deviations if the map keeps them."""
+        return {"spread": StateArray((k,))} if self.standardise else {}
 
     def transform(self, X: Matrix, fitted: FittedMap) -> Matrix:
-        """Return the points, divided by the spread if so asked."""
-        if not self.standardise:
-            return X
-        inverse = 1.0 / fitted.state["spread"]
-        return sp.csr_array(X @ sp.diags_array(inverse)) if is_sparse(X) else X * inverse
+        """Return the points, divided by the standard deviations if asked for."""
+        return _divide_columns(X, fitted.state["spread"]) if self.standardise else X
 
 
 class Quadratic(FeatureMap):
-    """The columns and all their pairwise products, each once: fixes mean and covariance, as for a Gaussian class.
+    """The columns and all their pairwise products, each once: for a Gaussian class.
+
+    The moments then fix the mean and the covariance of the class.
 
     Parameters
     ----------
     standardise : bool
-        Divide each feature, product or not, by its standard deviation over the points.
+        Divide each feature, column or product, by its standard deviation over the points.
 
     Raises
     ------
     CompileError
-        When compiled with so many columns d that there would be more than 50,000 of the ``d (d + 3) / 2`` moments.
+        When fitted, if d columns would make more than 50,000 moments; there are ``d (d + 3) / 2``.
 
     Examples
     --------
@@ -97,11 +97,11 @@ class Quadratic(FeatureMap):
         def __init__(self, standardise: bool = False) -> None: ...
 
     def learn(self, X: Matrix, inputs: tuple[str, ...]) -> tuple[tuple[str, ...], dict[str, NDArray[Any]]]:
-        """Name the products, and remember the spread of each feature if it is to be divided by."""
-        wide = len(inputs)
-        if (moments := wide * (wide + 3) // 2) > MOST_MOMENTS:
+        """Name the products, and keep the standard deviation of each feature if it is needed."""
+        d = len(inputs)
+        if (n_moments := d * (d + 3) // 2) > MAX_MOMENTS:
             raise CompileError(
-                f"Quadratic makes {moments:,} moments of {wide:,} columns, and more than {MOST_MOMENTS:,} are too many: "
+                f"Quadratic makes {n_moments:,} moments of {d:,} columns, and more than {MAX_MOMENTS:,} are too many: "
                 "give fewer columns, such as PCA(50).fit_transform(X), or use another map, such as mlp.Transformer(PCA(50)) "
                 "or mlp.Kernel(landmarks=200)."
             )
@@ -110,25 +110,22 @@ class Quadratic(FeatureMap):
         return tuple(str(name) for name in products), state
 
     def titles(self, fitted: FittedMap) -> tuple[str, ...]:
-        """Set a sign between the factors of a product: the names of columns may have spaces of their own."""
-        pairs = combinations_with_replacement(fitted.inputs, 2)  # in the order in which scikit-learn has them
+        """Put a multiplication sign between the factors of a product: the names of columns may hold spaces."""
+        pairs = combinations_with_replacement(fitted.inputs, 2)  # in the order of scikit-learn
         return (*fitted.inputs, *(f"{one}^2" if one == other else f"{one} {TIMES} {other}" for one, other in pairs))
 
     def rows_to_learn(self) -> int:
-        """Return one, for the names, unless the spread is to be known."""
+        """Return 1, for the names, unless standard deviations are needed."""
         return super().rows_to_learn() if self.standardise else 1
 
-    def state_shapes(self, shapes: Mapping[str, tuple[int, ...]], d: int, k: int) -> Mapping[str, tuple[int, ...]]:
-        """Return the shape of the spread."""
-        return {"spread": (k,)} if self.standardise else {}
+    def state_layout(self, shapes: Shapes, d: int, k: int) -> Mapping[str, StateArray]:
+        """Return the layout of the standard deviations if the map keeps them."""
+        return {"spread": StateArray((k,))} if self.standardise else {}
 
     def transform(self, X: Matrix, fitted: FittedMap) -> Matrix:
-        """Return columns and products, divided by the spread if so asked."""
+        """Return columns and products, divided by the standard deviations if asked for."""
         features = self._expand(X)
-        if not self.standardise:
-            return features
-        inverse = 1.0 / fitted.state["spread"]
-        return sp.csr_array(features @ sp.diags_array(inverse)) if is_sparse(features) else features * inverse
+        return _divide_columns(features, fitted.state["spread"]) if self.standardise else features
 
     def _products(self, X: Matrix) -> Any:
         from sklearn.preprocessing import PolynomialFeatures
@@ -138,3 +135,9 @@ class Quadratic(FeatureMap):
     def _expand(self, X: Matrix) -> Matrix:
         features = self._products(X[:1]).transform(X)
         return sp.csr_array(features) if is_sparse(features) else features
+
+
+def _divide_columns(features: Matrix, divisors: FloatArray) -> Matrix:
+    """Divide each column by a number; a sparse matrix stays sparse."""
+    inverse = 1.0 / divisors
+    return sp.csr_array(features @ sp.diags_array(inverse)) if is_sparse(features) else features * inverse

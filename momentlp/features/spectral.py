@@ -1,10 +1,11 @@
-"""Spectral features: smooth functions on the graph of nearest neighbours, for a class that is a region of a manifold."""
+"""Spectral features: eigenvectors of the graph of nearest neighbours, for a class that is a region of a manifold."""
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Literal
+from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 import numpy as np
 import scipy.sparse as sp
@@ -12,38 +13,57 @@ from numpy.typing import NDArray
 from pydantic import Field
 
 from momentlp.errors import CompileError
-from momentlp.features.base import FeatureMap, FittedMap, pack_matrix, unpack_matrix
+from momentlp.features.base import FittedMap
 from momentlp.features.graph import Graph
+from momentlp.features.state import Shapes, StateArray, pack_matrix, unpack_matrix
+from momentlp.features.transductive import TransductiveMap
 from momentlp.points.arrays import FloatArray, IndexArray, Matrix, is_sparse
 from momentlp.points.distinct_rows import distinct_rows
 
 __all__ = ["Spectral"]
 
-FAINTEST = 1e-9  # the score of a point that no walk from the labelled ones reaches
-TOGETHER = 64  # labelled points whose walks are followed at the same time
-MOST_WALKS = 1024  # labelled points whose walks are followed at all
-ROUGH = 1e-4  # accuracy of the share of walks that come back
+MIN_SHARE = 1e-9  # of walks that end at labelled points: a share of zero has no logarithm
+WALKS_PER_STEP = 64  # labelled points whose walks are computed at the same time: one column of memory each
+MAX_WALKS = 1024  # labelled points whose return shares are computed; their mean stands for all others
+RETURN_ACCURACY = 1e-4  # of the share of walks that end where they began
+MAX_WIDTH = 1e150  # of the heat weights: the width is squared, and must stay finite
 
 
-class Spectral(FeatureMap):
+class Spectral(TransductiveMap):
     """The first eigenvectors of the normalised graph of nearest neighbours, scaled to unit variance.
 
     The graph joins each point to its nearest neighbours, with heat weights ``exp(-(d / median d)^2)``. A sample that is not
-    part of X is put into the graph with it: that is what makes its mean and the points comparable. New points are placed by
-    the Nystroem extension, the weighted average of their neighbours over the eigenvalue. Equal points are one point of the
-    graph.
+    part of X is put into the same graph, so that its mean and the points can be compared. The features of new points come
+    from the Nystroem extension: the weighted average over their neighbours, divided by the eigenvalue. Equal points are one
+    node of the graph.
 
     Parameters
     ----------
     n_components : int
         Number of eigenvectors, the constant one not counted.
     n_neighbors : int
+        Number of nearest neighbours that each point is joined to.
     walk : float, optional
-        Adds one feature: the logarithm of the share of labelled points among the ends of a random walk from the point that
-        stops with this chance at every step, 0.02 for instance. A labelled point does not count among the ends of its own
-        walk, or its score would be higher than that of members not yet found.
+        In (0, 1). Adds one feature: the logarithm of the probability that a random walk from the point ends at a labelled
+        point. The walk stops with probability ``walk`` at every step; 0.02 is a good value. A labelled point does not count
+        as an end of its own walk: otherwise its score would be higher than that of members not yet found.
     scale : {"none", "range"}
         ``"range"`` divides every column by its range first: for columns in different units.
+
+    Raises
+    ------
+    CompileError
+        When fitted, if there are too few different points.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> X = np.linspace(0.0, 1.0, 10)[:, None]
+    >>> fitted = Spectral(n_components=2, n_neighbors=3).fit(X)
+    >>> fitted.names
+    ('spectral 1', 'spectral 2')
+    >>> fitted(X).shape
+    (10, 2)
     """
 
     kind: Literal["spectral"] = "spectral"
@@ -51,7 +71,6 @@ class Spectral(FeatureMap):
     n_neighbors: Annotated[int, Field(ge=1)] = 5
     walk: Annotated[float, Field(gt=0, lt=1)] | None = None
     scale: Literal["none", "range"] = "none"
-    joint: ClassVar[bool] = True
 
     if TYPE_CHECKING:
 
@@ -64,11 +83,11 @@ class Spectral(FeatureMap):
         ) -> None: ...
 
     def depends_on_labels(self) -> bool:
-        """Say whether there is a walk, which ends at labelled points."""
+        """Return whether there is a feature of random walks, which end at labelled points."""
         return self.walk is not None
 
     def learn(self, X: Matrix, inputs: tuple[str, ...]) -> tuple[tuple[str, ...], dict[str, NDArray[Any]]]:
-        """Remember the points, where the graph puts them, the eigenvalues, the graph and the width of its weights."""
+        """Keep the points, the graph, its eigenvectors and eigenvalues, and the width of its weights."""
         from sklearn.manifold import spectral_embedding
 
         first, node = distinct_rows(X)
@@ -78,8 +97,8 @@ class Spectral(FeatureMap):
                 f"Spectral(n_components={self.n_components}, n_neighbors={self.n_neighbors}) needs more than "
                 f"{max(self.n_neighbors, self.n_components + 1)} different points, but there are {n}: lower them."
             )
-        unit = _range(X) if self.scale == "range" else None
-        points = _in_units(X[first], unit)
+        unit = _column_range(X) if self.scale == "range" else None
+        points = _divide_by_units(X[first], unit)
         graph = Graph.of(points, self.n_neighbors)
         vectors = spectral_embedding(
             graph.weights, n_components=self.n_components, eigen_solver="arpack", random_state=0, drop_first=True
@@ -88,7 +107,7 @@ class Spectral(FeatureMap):
         embedding = vectors / np.where(spread > 0, spread, 1.0)
         state: dict[str, NDArray[Any]] = {
             "embedding": embedding,
-            "eigenvalues": _rayleigh(graph, embedding),
+            "eigenvalues": _eigenvalues(graph, embedding),
             "width": np.array(graph.width),
             "reach": np.array(graph.reach),
             "node": node,
@@ -99,7 +118,12 @@ class Spectral(FeatureMap):
         return tuple(names if self.walk is None else [*names, "walk"]), state
 
     def with_labels(self, fitted: FittedMap, known: IndexArray, counts: FloatArray) -> FittedMap:
-        """Walk to the labelled points."""
+        """Compute the feature of random walks: the log of the share of walks from each point that end at labelled ones.
+
+        With p(i) the weight of node i among the labelled points, f the average of p over walks, and r(i) the share of
+        walks from i that end at i, the score of a labelled node is ``log((f(i) - p(i) r(i)) / (1 - p(i)))``, and of
+        others ``log f(i)``.
+        """
         if self.walk is None:
             return fitted
         graph, node = _graph(fitted), fitted.state["node"]
@@ -107,128 +131,163 @@ class Spectral(FeatureMap):
         goals = np.flatnonzero(ends)
         own = np.array(fitted.state.get("own", np.full(graph.n_points, np.nan)))
         new = goals[np.isnan(own[goals])]
-        own[new] = _own(graph, new, self.walk)
-        reached = graph.averaged(ends, self.walk)
-        scores = _log(reached)[node]
+        own[new] = _return_shares(graph, new, self.walk)
+        reached = graph.average(ends, self.walk)
+        scores = _log_share(reached)[node]
         others = np.zeros(graph.n_points)
         rest = 1 - ends[goals]
         others[goals] = np.where(rest > 1e-9, (reached[goals] - ends[goals] * own[goals]) / np.maximum(rest, 1e-9), 0.0)
         counted = known[counts > 0]
-        scores[counted] = _log(np.minimum(others[node[counted]], 1.0))
+        scores[counted] = _log_share(np.minimum(others[node[counted]], 1.0))
         return replace(fitted, state={**fitted.state, "own": own, "reached": reached, "walk": scores})
 
-    def state_shapes(self, shapes: Mapping[str, tuple[int, ...]], d: int, k: int) -> Mapping[str, tuple[int, ...]]:
-        """Return the shapes of the points, the graph, its embedding and the walk, if there is one."""
-        n = max(shapes.get("points", (0,))[0], self.n_neighbors)
-        rows = shapes.get("node", (0,))[0]
-        components = k if self.walk is None else k - 1
-        expected: dict[str, tuple[int, ...]] = {"points": (n, d), "graph": (n, n), "width": (), "reach": (), "node": (rows,)}
-        expected |= {"embedding": (n, components), "eigenvalues": (components,)}
-        expected |= {"unit": (d,)} if self.scale == "range" else {}
-        return expected | ({} if self.walk is None else {"own": (n,), "reached": (n,), "walk": (rows,)})
+    def state_layout(self, shapes: Shapes, d: int, k: int) -> Mapping[str, StateArray]:
+        """Return the layout of the points, the graph, its eigenvectors, and of the walks if there are any."""
+        n_nodes = max(shapes.get("points", (0,))[0], self.n_neighbors)
+        n_rows = shapes.get("node", (0,))[0]
+        n_vectors = k if self.walk is None else k - 1
+        layout = {
+            "points": StateArray((n_nodes, d), finite=True),
+            "graph": StateArray((n_nodes, n_nodes)),
+            "width": StateArray((), below=MAX_WIDTH),
+            "reach": StateArray((), below=math.inf),
+            "node": StateArray((n_rows,), rows_of="embedding"),
+            "embedding": StateArray((n_nodes, n_vectors), finite=True),
+            "eigenvalues": StateArray((n_vectors,)),
+        }
+        if self.scale == "range":
+            layout["unit"] = StateArray((d,), finite=True)
+        if self.walk is not None:
+            layout["own"] = StateArray((n_nodes,))  # NaN for a node that was never labelled
+            layout["reached"] = StateArray((n_nodes,), finite=True)
+            layout["walk"] = StateArray((n_rows,), finite=True)
+        return layout
 
     def training(self, X: Matrix, fitted: FittedMap) -> Matrix:
-        """Return where the graph puts its own points."""
+        """Return the eigenvectors at the points that the map was fitted on, and their walks."""
         embedding = np.asarray(fitted.state["embedding"])[fitted.state["node"]]
         return embedding if self.walk is None else np.column_stack([embedding, fitted.state["walk"]])
 
     def transform(self, X: Matrix, fitted: FittedMap) -> Matrix:
-        """Place new points among their neighbours; one that the graph has seen keeps its place."""
+        """Average over the neighbours of new points; a point that the graph holds gets its own features."""
         state = fitted.state
-        among = self._among(X, fitted)
+        neighbours = self._find_neighbours(X, fitted)
         embedding = np.asarray(state["embedding"])
-        placed = among.of(embedding, embedding / state["eigenvalues"])
+        features = neighbours.average(embedding, embedding / state["eigenvalues"])
         if self.walk is None:
-            return placed
-        return np.column_stack([placed, _log(among.of(state["reached"], (1 - self.walk) * state["reached"]))])
+            return features
+        return np.column_stack(
+            [features, _log_share(neighbours.average(state["reached"], (1 - self.walk) * state["reached"]))]
+        )
 
     def smooth(self, values: FloatArray, fitted: FittedMap, restart: float) -> FloatArray:
-        """Average values over the graph: the mean where walks from each point end. Equal points get the same."""
-        return np.asarray(_graph(fitted).averaged(_at_nodes(values, fitted), restart)[fitted.state["node"]])
+        """Average values over the graph: the mean over the ends of random walks from each point.
+
+        Parameters
+        ----------
+        values : array, shape (N,)
+            One for each point that the map was fitted on; equal points get the same average.
+        fitted : FittedMap
+        restart : float
+            In (0, 1]: the probability that a walk stops at a step. The smaller, the wider the neighbourhood.
+        """
+        return np.asarray(_graph(fitted).average(_average_at_nodes(values, fitted), restart)[fitted.state["node"]])
 
     def interpolate(self, values: FloatArray, X: Matrix, fitted: FittedMap) -> FloatArray:
-        """Give new points the average of their neighbours, less and less of it beyond the reach of the graph's own."""
-        at_nodes = _at_nodes(values, fitted)
-        among = self._among(X, fitted)
-        beyond = np.maximum(among.distance - float(fitted.state["reach"]), 0.0) / float(fitted.state["width"])
-        return np.asarray(among.of(at_nodes, at_nodes) * np.exp(-(beyond**2)))
+        """Return the average over the neighbours of new points; it falls to zero far away from all points of the graph."""
+        at_nodes = _average_at_nodes(values, fitted)
+        neighbours = self._find_neighbours(X, fitted)
+        beyond = np.maximum(neighbours.distance - float(fitted.state["reach"]), 0.0) / float(fitted.state["width"])
+        return np.asarray(neighbours.average(at_nodes, at_nodes) * np.exp(-(beyond**2)))
 
-    def _among(self, X: Matrix, fitted: FittedMap) -> _Neighbours:
-        """Find the neighbours of new points, and the weights they have as parts of an average."""
+    def _find_neighbours(self, X: Matrix, fitted: FittedMap) -> _Neighbours:
+        """Find the nearest nodes of new points, and the weight of each node in an average."""
         from sklearn.neighbors import NearestNeighbors
 
         points = unpack_matrix(fitted.state, "points")
-        X = _in_units(X, fitted.state.get("unit"))
-        distance, place = NearestNeighbors(n_neighbors=self.n_neighbors).fit(points).kneighbors(X)
+        X = _divide_by_units(X, fitted.state.get("unit"))
+        distance, node = NearestNeighbors(n_neighbors=self.n_neighbors).fit(points).kneighbors(X)
         width = float(fitted.state["width"])
         weight = np.exp(-((distance - distance[:, :1]) * (distance + distance[:, :1])) / width**2)
-        other = points[place[:, 0]] != X  # compared entry by entry: distances of equal points may be off by rounding
-        seen = np.asarray(other.sum(axis=1)).ravel() == 0
-        return _Neighbours(place, weight / weight.sum(axis=1, keepdims=True), distance[:, 0], seen)
+        differs = points[node[:, 0]] != X  # entry by entry: rounding may make the distance of equal points nonzero
+        seen = np.asarray(differs.sum(axis=1)).ravel() == 0
+        return _Neighbours(node, weight / weight.sum(axis=1, keepdims=True), distance[:, 0], seen)
 
 
 @dataclass(frozen=True, eq=False)
 class _Neighbours:
-    """The nearest points of the graph to each new point, their weights, how far the first is, and whether it is the same."""
+    """The nearest nodes of the graph to each of n new points.
 
-    place: IndexArray
+    Attributes
+    ----------
+    node : array of int, shape (n, n_neighbors)
+        The nearest first.
+    weight : array, shape (n, n_neighbors)
+        Each row sums to 1.
+    distance : array, shape (n,)
+        To the nearest node.
+    seen : array of bool, shape (n,)
+        Whether the point equals its nearest node.
+    """
+
+    node: IndexArray
     weight: FloatArray
     distance: FloatArray
     seen: NDArray[np.bool_]
 
-    def of(self, values: FloatArray, averaged: FloatArray) -> FloatArray:
-        """Return the average of ``averaged`` over the neighbours, where the point was seen its own entry of ``values``."""
-        found = np.einsum("nk,nk...->n...", self.weight, averaged[self.place])
-        found[self.seen] = values[self.place[self.seen, 0]]
-        return np.asarray(found)
+    def average(self, values: FloatArray, terms: FloatArray) -> FloatArray:
+        """Return the weighted mean of ``terms`` over the neighbours; for a point that was seen, its entry of ``values``."""
+        mean = np.einsum("nk,nk...->n...", self.weight, terms[self.node])
+        mean[self.seen] = values[self.node[self.seen, 0]]
+        return np.asarray(mean)
 
 
 def _graph(fitted: FittedMap) -> Graph:
     return Graph(unpack_matrix(fitted.state, "graph"), float(fitted.state["width"]), float(fitted.state["reach"]))
 
 
-def _at_nodes(values: FloatArray, fitted: FittedMap) -> FloatArray:
-    """Return the mean value of the equal points that are one point of the graph."""
+def _average_at_nodes(values: FloatArray, fitted: FittedMap) -> FloatArray:
+    """Return the mean value of the equal points that share a node."""
     node, n_nodes = fitted.state["node"], fitted.state["embedding"].shape[0]
     return np.asarray(np.bincount(node, values, minlength=n_nodes) / np.bincount(node, minlength=n_nodes))
 
 
-def _own(graph: Graph, chosen: IndexArray, restart: float) -> FloatArray:
-    """Return the share of the walks from each chosen point that end where they began.
+def _return_shares(graph: Graph, nodes: IndexArray, restart: float) -> FloatArray:
+    """Return, for each of some nodes, the share of the walks from it that end where they began.
 
-    Nearly all of it comes from the first steps, so it is found roughly and quickly; where there are very many points, some
-    of them stand for the rest.
+    Nearly all of that share comes from the first steps, so a low accuracy is enough. If there are very many nodes, the
+    mean of the first ones is used for the rest.
     """
-    own = np.empty(chosen.size)
-    followed = min(chosen.size, MOST_WALKS)
-    for start in range(0, followed, TOGETHER):
-        some = chosen[start : min(start + TOGETHER, followed)]
+    shares = np.empty(nodes.size)
+    n_computed = min(nodes.size, MAX_WALKS)
+    for start in range(0, n_computed, WALKS_PER_STEP):
+        some = nodes[start : min(start + WALKS_PER_STEP, n_computed)]
         column = np.arange(some.size)
         ends = np.zeros((graph.n_points, some.size))
         ends[some, column] = 1.0
-        own[start : start + some.size] = graph.averaged(ends, restart, accuracy=ROUGH)[some, column]
-    own[followed:] = own[:followed].mean() if followed else 0.0
-    return own
+        shares[start : start + some.size] = graph.average(ends, restart, accuracy=RETURN_ACCURACY)[some, column]
+    shares[n_computed:] = shares[:n_computed].mean() if n_computed else 0.0
+    return shares
 
 
-def _log(shares: FloatArray) -> FloatArray:
-    return np.asarray(np.log(np.maximum(shares, FAINTEST)))
+def _log_share(shares: FloatArray) -> FloatArray:
+    return np.asarray(np.log(np.maximum(shares, MIN_SHARE)))
 
 
-def _rayleigh(graph: Graph, embedding: FloatArray) -> FloatArray:
-    """Return the eigenvalues of the random walk on the graph, ``psi . W psi / psi . D psi``, never too near zero."""
+def _eigenvalues(graph: Graph, embedding: FloatArray) -> FloatArray:
+    """Return the eigenvalues of the walk, ``psi . W psi / psi . D psi``, at least 0.1: features are divided by them."""
     links = np.einsum("nc,nc->c", embedding, graph.weights @ embedding)
     return np.asarray(np.maximum(links / np.einsum("nc,n,nc->c", embedding, graph.degree, embedding), 0.1))
 
 
-def _range(X: Matrix) -> FloatArray:
+def _column_range(X: Matrix) -> FloatArray:
     """Return the range of each column, 1 where it is constant."""
     low, high = (getattr(X, extreme)(axis=0) for extreme in ("min", "max"))
     width = np.ravel((high - low).toarray() if is_sparse(high) else high - low).astype(np.float64)
     return np.where(width > 0, width, 1.0)
 
 
-def _in_units(X: Matrix, unit: FloatArray | None) -> Matrix:
+def _divide_by_units(X: Matrix, unit: FloatArray | None) -> Matrix:
     if unit is None:
         return X
     return sp.csr_array(X @ sp.diags_array(1 / unit)) if is_sparse(X) else X / unit

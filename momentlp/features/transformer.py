@@ -1,9 +1,9 @@
-"""Feature maps from scikit-learn."""
+"""Transformers and pipelines of scikit-learn as feature maps."""
 
 from __future__ import annotations
 
 import math
-from typing import TYPE_CHECKING, Annotated, Any, Literal
+from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Literal
 
 import numpy as np
 from numpy.typing import NDArray
@@ -15,34 +15,34 @@ from momentlp.points.arrays import Matrix
 
 __all__ = ["Transformer"]
 
-PLAIN = (str, int, float, bool, type(None))
+PLAIN_TYPES = (str, int, float, bool, type(None))  # the values that JSON holds
 
 
-def _own_transformers() -> dict[str, type]:
-    """Return scikit-learn's own transformers by name: the only ones that a file can name."""
+def _sklearn_transformers() -> dict[str, type]:
+    """Return the transformers of scikit-learn by name: the only ones that a file can name."""
     from sklearn.utils import all_estimators
 
     return dict(all_estimators(type_filter="transformer"))
 
 
 def _to_table(transformer: Any) -> dict[str, Any]:
-    """Write a transformer as its name and the parameters that were set; a pipeline as its steps."""
+    """Return a transformer as its name and its changed parameters; a pipeline as its steps."""
     from sklearn.pipeline import Pipeline
 
     if isinstance(transformer, Pipeline):
         return {"steps": [_to_table(step) for _, step in transformer.steps]}
     cls = type(transformer)
-    if _own_transformers().get(cls.__name__) is not cls:
-        raise ValueError(f"{cls.__name__} is not one of scikit-learn's own transformers, so it cannot be written to a file.")
-    changed = _set_parameters(transformer)
+    if _sklearn_transformers().get(cls.__name__) is not cls:
+        raise ValueError(f"{cls.__name__} is not a transformer of scikit-learn, so it cannot be written to a file.")
+    changed = _changed_parameters(transformer)
     for name, value in changed.items():
-        if not all(_plain(entry) for entry in (value if isinstance(value, (list, tuple)) else [value])):
+        if not all(_is_plain(entry) for entry in (value if isinstance(value, (list, tuple)) else [value])):
             raise ValueError(f"parameter {name} of {cls.__name__} is not a plain value, so it cannot be written to a file.")
     return {"name": cls.__name__, "parameters": {k: list(v) if isinstance(v, tuple) else v for k, v in changed.items()}}
 
 
 def _from_table(value: Any) -> Any:
-    """Accept a transformer, or build one of scikit-learn's own from its name and parameters."""
+    """Return a transformer as it is, or build one of scikit-learn from its name and parameters."""
     if not isinstance(value, dict):
         if isinstance(value, type) or not (hasattr(value, "fit") and hasattr(value, "transform")):
             raise ValueError(f"expected a transformer, an object with fit and transform, but got {value!r}.")
@@ -51,9 +51,9 @@ def _from_table(value: Any) -> Any:
         from sklearn.pipeline import make_pipeline
 
         return make_pipeline(*(_from_table(step) for step in value["steps"]))
-    name, parameters, own = value.get("name"), value.get("parameters", {}), _own_transformers()
-    if not isinstance(name, str) or name not in own:
-        raise ValueError(f"{name!r} is not the name of one of scikit-learn's own transformers.")
+    name, parameters, transformers = value.get("name"), value.get("parameters", {}), _sklearn_transformers()
+    if not isinstance(name, str) or name not in transformers:
+        raise ValueError(f"{name!r} is not the name of a transformer of scikit-learn.")
     if not isinstance(parameters, dict):
         raise ValueError(f"parameters of {name} must be a table.")  # noqa: TRY004  pydantic collects ValueErrors
     for key, entry in parameters.items():
@@ -62,17 +62,19 @@ def _from_table(value: Any) -> Any:
     if parameters.get("memory") is not None:
         raise ValueError(f"parameter memory of {name} names a folder of pickles, which a file may not: leave it out.")
     try:
-        return own[name](**{key: tuple(entry) if isinstance(entry, list) else entry for key, entry in parameters.items()})
+        return transformers[name](
+            **{key: tuple(entry) if isinstance(entry, list) else entry for key, entry in parameters.items()}
+        )
     except TypeError as error:
         raise ValueError(f"{name} does not take these parameters: {error}.") from None
 
 
-def _plain(value: Any) -> bool:
-    """Whether JSON can hold a value; it knows neither NaN nor infinity."""
-    return isinstance(value, PLAIN) and not (isinstance(value, float) and not math.isfinite(value))
+def _is_plain(value: Any) -> bool:
+    """Return whether JSON can hold a value: it has no NaN and no infinity."""
+    return isinstance(value, PLAIN_TYPES) and not (isinstance(value, float) and not math.isfinite(value))
 
 
-def _set_parameters(transformer: Any) -> dict[str, Any]:
+def _changed_parameters(transformer: Any) -> dict[str, Any]:
     """Return the parameters of a transformer that differ from its defaults."""
     import inspect
 
@@ -85,25 +87,33 @@ def _set_parameters(transformer: Any) -> dict[str, Any]:
     }
 
 
-def _description(transformer: Any) -> tuple[Any, ...]:
+def _comparison_key(transformer: Any) -> tuple[Any, ...]:
     from sklearn.pipeline import Pipeline
 
     if isinstance(transformer, Pipeline):
-        return tuple(_description(step) for _, step in transformer.steps)
+        return tuple(_comparison_key(step) for _, step in transformer.steps)
     return type(transformer), sorted((name, repr(value)) for name, value in transformer.get_params().items())
 
 
 class Transformer(FeatureMap):
-    """Any scikit-learn transformer or pipeline, fitted on the points.
+    """Any scikit-learn transformer or pipeline, fitted to the points.
 
-    One that is scikit-learn's own and has plain parameters can be written to a spec file and read back. A problem that
-    holds a fitted one cannot be saved, since that would take a pickle. Where points are read in chunks, it is fitted on a
-    sample of them, and its ``transform`` must work row by row, as those of scikit-learn do.
+    A transformer that is part of scikit-learn and has plain parameters can be written to a spec file and read back. A
+    problem that holds a fitted transformer cannot be saved, since that would need a pickle. Where points are read in
+    chunks, the transformer is fitted to a sample of them, and its ``transform`` must work row by row, as those of
+    scikit-learn do.
 
     Parameters
     ----------
     transformer : object with ``fit`` and ``transform``
         It is cloned before it is fitted.
+
+    Raises
+    ------
+    SpecError
+        If the object is not a transformer, or a file names one that is not part of scikit-learn.
+    CompileError
+        When fitted or called, if the transformer raises an error.
 
     Examples
     --------
@@ -113,6 +123,7 @@ class Transformer(FeatureMap):
     """
 
     kind: Literal["transformer"] = "transformer"
+    is_savable: ClassVar[bool] = False
     transformer: Annotated[Any, BeforeValidator(_from_table), PlainSerializer(_to_table, when_used="json")]
 
     if TYPE_CHECKING:
@@ -122,7 +133,7 @@ class Transformer(FeatureMap):
     def __eq__(self, other: object) -> bool:
         if not isinstance(other, Transformer):
             return NotImplemented
-        return _description(self.transformer) == _description(other.transformer)
+        return _comparison_key(self.transformer) == _comparison_key(other.transformer)
 
     __hash__ = None  # type: ignore[assignment]  # transformers have parameters that change
 
@@ -133,7 +144,7 @@ class Transformer(FeatureMap):
         columns = inputs or tuple(f"x{column}" for column in range(X.shape[1]))
         try:
             model = clone(self.transformer).fit(X)
-        except Exception as error:  # noqa: BLE001  whatever a transformer of the user's raises
+        except Exception as error:  # noqa: BLE001  a transformer of the user may raise anything
             raise CompileError(f"{type(self.transformer).__name__} cannot be fitted to these points: {error}") from None
         try:
             names = tuple(str(name) for name in model.get_feature_names_out(np.array(columns, dtype=object)))
@@ -143,11 +154,11 @@ class Transformer(FeatureMap):
         return FittedMap(self, columns, names, {}, named_inputs=inputs is not None, model=model)
 
     def learn(self, X: Matrix, inputs: tuple[str, ...]) -> tuple[tuple[str, ...], dict[str, NDArray[Any]]]:
-        """Return the names alone: what was learned is an object, see :meth:`fit`."""
+        """Return the names and an empty state: the fitted clone is kept as the model, see :meth:`fit`."""
         return self.fit(X, inputs).names, {}
 
     def transform(self, X: Matrix, fitted: FittedMap) -> Matrix:
-        """Map points by the fitted clone."""
+        """Map points with the fitted clone."""
         try:
             return fitted.model.transform(X)
         except Exception as error:

@@ -1,1 +1,1 @@
-"""Files from outside, read within bounds: nothing in a file is run, and no file can ask for endless memory."""
+"""Readers of files that come from outside: they never run what a file holds, and limit the memory it can take."""

@@ -1,4 +1,4 @@
-"""What goes wrong while a damaged file is read, and how to say so in one line."""
+"""The errors that reading a damaged file can raise, and their reason in one line."""
 
 from __future__ import annotations
 
@@ -6,16 +6,16 @@ import struct
 import zipfile
 import zlib
 
-__all__ = ["LONGEST_REASON", "READ_ERRORS", "short_reason"]
+__all__ = ["MAX_REASON", "READ_ERRORS", "short_reason"]
 
 READ_ERRORS = (
     OSError, EOFError, ValueError, LookupError, TypeError, AttributeError, ArithmeticError, RuntimeError, struct.error,
     zipfile.BadZipFile, zlib.error,
 )  # fmt: skip
-LONGEST_REASON = 300  # characters
+MAX_REASON = 300  # characters
 
 
 def short_reason(error: BaseException) -> str:
-    """Say in one line why a file cannot be read; what others raise may quote half of it."""
+    """Return the message of an error as one line of limited length; other libraries may quote half the file."""
     text = " ".join(str(error).split()).removesuffix(".") or type(error).__name__
-    return text if len(text) <= LONGEST_REASON else f"{text[:LONGEST_REASON]}..."
+    return text if len(text) <= MAX_REASON else f"{text[:MAX_REASON]}..."

@@ -1,4 +1,4 @@
-"""Points and labels from files: ``.csv``, ``.txt``, ``.parquet``, ``.npy`` and ``.npz`` (sparse as scipy saves it)."""
+"""Tables and lists of numbers from files: ``.csv``, ``.txt``, ``.parquet``, ``.npy`` and ``.npz`` (also sparse)."""
 
 from __future__ import annotations
 
@@ -20,15 +20,15 @@ from momentlp.formats.sparse_indices import check_sparse_indices
 
 __all__ = ["Table", "read_numbers", "read_points"]
 
-TRUE = {"1", "1.0", "true", "yes", "y", "t"}
-FALSE = {"0", "0.0", "false", "no", "n", "f", "", "nan", "none"}
-MOST_EMPTY = 1 << 22  # rows or columns of a sparse matrix, unless its file has more bytes than that
-MOST_CELLS, MOST_GROWTH = 1 << 25, 100  # of a parquet file, unless it has a hundredth as many bytes
+TRUE_MARKS = {"1", "1.0", "true", "yes", "y", "t"}
+FALSE_MARKS = {"0", "0.0", "false", "no", "n", "f", "", "nan", "none"}
+MAX_SPARSE_LENGTH = 1 << 22  # rows or columns of a sparse matrix, unless its file has more bytes than that
+MAX_CELLS, MAX_CELLS_PER_BYTE = 1 << 25, 100  # of a parquet file: the larger of the two limits counts
 
 
 @dataclass(frozen=True, eq=False)
 class Table:
-    """Columns of text or numbers, by name. ``to_numpy`` and ``columns`` make it pass for a frame."""
+    """A table of strings or numbers with named columns. It has ``columns`` and ``to_numpy`` as a pandas frame does."""
 
     columns: tuple[str, ...]
     values: NDArray[Any]
@@ -39,23 +39,25 @@ class Table:
         return self.values
 
     def split(self, column: str) -> tuple[Table, NDArray[np.bool_]]:
-        """Take out a column that marks known members (1, true, yes) and return the rest and the mask."""
+        """Split off the column that marks known members by 1, true or yes; return the other columns and the mask."""
         if column not in self.columns:
             raise DataError(f"{self.path} has no column {column!r}; it has {', '.join(self.columns[:8])}.")
-        at = self.columns.index(column)
-        marks = [str(value).strip().lower() for value in self.values[:, at]]
+        position = self.columns.index(column)
+        marks = [str(value).strip().lower() for value in self.values[:, position]]
         for row, mark in enumerate(marks):
-            if mark not in TRUE | FALSE:
+            if mark not in TRUE_MARKS | FALSE_MARKS:
                 raise DataError(
                     f"column {column!r} of {self.path} must mark known members by 1 (or true, yes) and all others by 0 (or "
-                    f"false, no, nothing), but row {row} holds {mark!r}."
+                    f"false, no, empty), but row {row} holds {mark!r}."
                 )
-        rest = self.columns[:at] + self.columns[at + 1 :]
-        return Table(rest, np.delete(self.values, at, axis=1), self.path), np.array([mark in TRUE for mark in marks])
+        rest = self.columns[:position] + self.columns[position + 1 :]
+        return Table(rest, np.delete(self.values, position, axis=1), self.path), np.array(
+            [mark in TRUE_MARKS for mark in marks]
+        )
 
 
 def read_points(path: Path) -> Any:
-    """Read a table of points: a :class:`Table`, or a sparse matrix where the file holds one."""
+    """Read a table of points: a :class:`Table`, or a sparse matrix if the file holds one."""
     points = _read(path)
     if isinstance(points, np.ndarray):
         if points.ndim != 2 or points.size == 0:
@@ -65,7 +67,7 @@ def read_points(path: Path) -> Any:
 
 
 def read_numbers(path: Path) -> NDArray[Any]:
-    """Read a flat list of numbers: one column, one row, or an array of one dimension. Whole ones come as integers."""
+    """Read a flat list of numbers: one column, one row, or an array of one dimension. Integers come as int64."""
     content = _read(path)
     if sp.issparse(content):
         raise DataError(f"{path} holds a sparse matrix where a flat list of numbers belongs.")
@@ -107,54 +109,54 @@ def _read_numpy(path: Path) -> Any:
             raise DataError(f"{path} is not a file that numpy wrote.")
         arrays = {name: read_npy(content, length) for name, content, length in npz_members(stream, compressed=True)}
     if {"format", "shape", "data"} <= arrays.keys():
-        return _sparse(arrays, size)
+        return _build_sparse(arrays, size)
     if len(arrays) != 1:
         raise DataError(f"{path} holds {len(arrays)} arrays ({', '.join(list(arrays)[:8])}): keep one.")
     return next(iter(arrays.values()))
 
 
-def _sparse(arrays: dict[str, NDArray[Any]], size: int) -> Any:
-    """Build what :func:`scipy.sparse.save_npz` took apart.
+def _build_sparse(arrays: dict[str, NDArray[Any]], size: int) -> Any:
+    """Build the sparse matrix whose arrays :func:`scipy.sparse.save_npz` wrote to a file of ``size`` bytes.
 
-    scipy's compiled code trusts the indices it is given, so they are checked here. A few bytes can speak of any number of
-    empty rows and columns, each of which costs memory later: there is a limit to those.
+    scipy's compiled code trusts the indices, so they are checked here. A few bytes can declare any number of empty rows and
+    columns, and each of them costs memory later, so their number is limited.
     """
     data, kind = arrays["data"], arrays["format"].tobytes().decode().rstrip("\0")
     if arrays["shape"].shape != (2,):
-        raise FileFormatError("a sparse matrix has not two dimensions")
+        raise FileFormatError("a sparse matrix does not have two dimensions")
     shape = (int(arrays["shape"][0]), int(arrays["shape"][1]))
-    if min(shape) < 1 or max(shape) > max(MOST_EMPTY, size):
+    if min(shape) < 1 or max(shape) > max(MAX_SPARSE_LENGTH, size):
         raise FileFormatError(f"a sparse matrix cannot have shape {shape} here")
     if data.dtype.kind not in "biuf":
         raise FileFormatError(f"a sparse matrix holds {data.dtype} values where real numbers belong")
     data = np.asarray(data, dtype=np.float32 if data.dtype == np.float32 else np.float64)
     if kind in ("csr", "csc", "bsr"):
-        matrix = _compressed(kind, data, _whole(arrays["indices"]), _whole(arrays["indptr"]), shape)
+        matrix = _build_compressed(kind, data, _as_integers(arrays["indices"]), _as_integers(arrays["indptr"]), shape)
     elif kind == "coo":
-        places = arrays["coords"] if "coords" in arrays else (arrays["row"], arrays["col"])
-        matrix = sp.coo_array((data, tuple(_whole(place) for place in places)), shape=shape)
+        coordinates = arrays["coords"] if "coords" in arrays else (arrays["row"], arrays["col"])
+        matrix = sp.coo_array((data, tuple(_as_integers(index) for index in coordinates)), shape=shape)
     elif kind == "dia":
-        matrix = sp.dia_array((data, _whole(arrays["offsets"])), shape=shape).tocoo()
+        matrix = sp.dia_array((data, _as_integers(arrays["offsets"])), shape=shape).tocoo()
     else:
         raise FileFormatError(f"a sparse matrix is in format {kind!r}, which is unknown here")
     return sp.csr_array(matrix)
 
 
-def _compressed(kind: str, data: NDArray[Any], indices: Any, indptr: Any, shape: tuple[int, int]) -> Any:
+def _build_compressed(kind: str, data: NDArray[Any], indices: Any, indptr: Any, shape: tuple[int, int]) -> Any:
     blocks = shape
     if kind == "bsr":
         if data.ndim != 3 or 0 in data.shape or shape[0] % data.shape[1] or shape[1] % data.shape[2]:
             raise FileFormatError(f"a sparse matrix of shape {shape} cannot have blocks of shape {data.shape[1:]}")
         blocks = (shape[0] // data.shape[1], shape[1] // data.shape[2])
     elif data.ndim != 1:
-        raise FileFormatError("the entries of a sparse matrix are not a vector")
+        raise FileFormatError("the entries of a sparse matrix are not a one-dimensional array")
     check_sparse_indices(kind, indices, indptr, blocks, data.shape[0])
     return {"csr": sp.csr_array, "csc": sp.csc_array, "bsr": sp.bsr_array}[kind]((data, indices, indptr), shape=shape)
 
 
-def _whole(index: NDArray[Any]) -> NDArray[np.int64]:
+def _as_integers(index: NDArray[Any]) -> NDArray[np.int64]:
     if index.ndim != 1 or index.dtype.kind not in "iu":
-        raise FileFormatError("a sparse matrix has indices that are none")
+        raise FileFormatError("the indices of a sparse matrix are not one-dimensional arrays of integers")
     return index.astype(np.int64)
 
 
@@ -167,13 +169,13 @@ def _read_parquet(path: Path) -> Table:
     try:
         with pq.ParquetFile(path) as file:
             rows, columns = file.metadata.num_rows, file.metadata.num_columns
-        if rows * columns > max(MOST_CELLS, MOST_GROWTH * path.stat().st_size):
+        if rows * columns > max(MAX_CELLS, MAX_CELLS_PER_BYTE * path.stat().st_size):
             raise FileFormatError(f"it says that it has {rows} rows and {columns} columns, far more than it has bytes")
         frame = pd.read_parquet(path)
         values = frame.to_numpy()
     except FileNotFoundError:
         raise
-    except Exception as error:  # noqa: BLE001  two packages read the file, and document no list of what they raise
+    except Exception as error:  # noqa: BLE001  pandas and pyarrow do not document what they raise
         raise FileFormatError(short_reason(error)) from None
     return Table(tuple(str(column) for column in frame.columns), values, path)
 

@@ -1,1 +1,1 @@
-"""The points X as users have them: checked arrays, sparse matrices, and tables that are read in chunks."""
+"""The points X that users give: checked arrays and sparse matrices, and tables that are read in chunks."""

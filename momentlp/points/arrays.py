@@ -1,4 +1,4 @@
-"""Types of arrays, and vectors that repeat one number without taking memory for each entry."""
+"""Types of arrays, and constant arrays that take the memory of one number."""
 
 from __future__ import annotations
 
@@ -24,23 +24,23 @@ Matrix: TypeAlias = Any  # NDArray[np.floating] or sp.csr_array: scipy's sparse 
 
 
 def is_sparse(matrix: object) -> bool:
-    """Tell a scipy sparse array or matrix from everything else."""
+    """Return whether an object is a sparse array or matrix of scipy."""
     return bool(sp.issparse(matrix))
 
 
 def constant_vector(value: float, length: int) -> FloatArray:
-    """Return a vector that is one number throughout and takes no more memory than that; it cannot be written to."""
+    """Return a read-only array of ``length`` equal numbers that takes the memory of one."""
     return np.broadcast_to(np.float64(value), (length,))
 
 
 def is_constant_vector(vector: object) -> bool:
-    """Tell a vector of :func:`constant_vector`, or a slice of one, from everything else."""
+    """Return whether an object is an array of :func:`constant_vector`, or a slice of one."""
     return isinstance(vector, np.ndarray) and vector.ndim == 1 and vector.size > 1 and vector.strides == (0,)
 
 
 def one_entry_if_constant(*vectors: FloatArray) -> tuple[FloatArray, ...]:
-    """Return one entry of each vector if all are :func:`constant_vector`, and the vectors themselves otherwise.
+    """Return the first entry of each array if all are :func:`constant_vector`, and the arrays themselves otherwise.
 
-    The least, the median and the most of what they give entry by entry stay what they are.
+    Minimum, median and maximum of any function of their entries are the same either way.
     """
     return tuple(vector[:1] for vector in vectors) if all(map(is_constant_vector, vectors)) else vectors

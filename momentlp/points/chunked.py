@@ -1,10 +1,10 @@
-"""Points that are read in chunks, because there are more of them than memory holds.
+"""Points that are read in chunks, because they do not fit in memory.
 
-A :class:`Chunked` table knows its shape and can read one stretch of rows after the other. Whatever is to be computed from
-all points is a function ``work(chunk)`` whose results, one per chunk, are small: :meth:`Chunked.scan` runs it over the
-chunks in order, in this process or, for a dask array with a cluster behind it, next to the data. :class:`ChunkedFeatures` is a table
-of features that are computed from another table as they are needed. One look at all points, :func:`summarise`, finds what
-is not a number and remembers range, mean and spread of every column.
+A :class:`Chunked` table knows its shape and reads one range of rows at a time. A computation over all points is a function
+``work(chunk)`` with a small result. :meth:`Chunked.scan` calls it for every chunk in order: in this process, or, for a dask
+array on a cluster, on the workers that hold the data. One pass over all points,
+:func:`~momentlp.points.statistics.summarise`, finds entries that are not finite and keeps range, mean and variance of every
+column.
 """
 
 from __future__ import annotations
@@ -34,22 +34,22 @@ __all__ = [
     "split_rows",
 ]
 
-CHUNK_BYTES = 32 << 20  # of points, as they are stored: what is read at a time unless the user says otherwise
-MAPPED_BYTES = 16 << 20  # of features that are computed at a time; what computes them may take several times that
-MOST_LOADED = 1 << 28  # entries; as float64 they take 2 GiB
+CHUNK_BYTES = 32 << 20  # of stored points: the default size of a chunk
+MAPPED_BYTES = 16 << 20  # of features that are computed at a time; a map may need several times that
+MAX_LOADED = 1 << 28  # entries; as float64 they take 2 GiB
 
 Floats: TypeAlias = NDArray[np.floating[Any]]
 Result = TypeVar("Result")
 
 
 class ChunkArguments(Protocol):
-    """What goes out with the chunks: anything with one entry per chunk."""
+    """Further arguments of a scan: an object with one entry per chunk."""
 
-    def __getitem__(self, place: int, /) -> Any: ...
+    def __getitem__(self, chunk: int, /) -> Any: ...
 
 
 class RowMap(Protocol):
-    """A map from a chunk of points to a chunk of features, row by row. A cluster has to send it."""
+    """A map from a chunk of points to a chunk of features, row by row. It must be picklable."""
 
     @property
     def n_columns(self) -> int:
@@ -57,35 +57,54 @@ class RowMap(Protocol):
 
     @property
     def description(self) -> str:
-        """What the features are called in an error message."""
+        """The name of the features in an error message."""
 
     def __call__(self, chunk: Floats, /) -> Floats:
         """Return the features of a chunk of points."""
 
 
 class Chunked(ABC):
-    """A table of points that is read in chunks: what ``compile`` makes of a memory map, a zarr array, a dask array...
+    """A table of points that is read in chunks: a memory map, a zarr array, parquet files or a dask array.
+
+    :func:`momentlp.open_points` opens a file as such a table, and ``Spec.compile`` makes one of arrays of these kinds. A
+    table of your own is a subclass with :meth:`read`.
+
+    Parameters
+    ----------
+    shape : (int, int)
+        The number N of points and d of columns.
+    dtype : dtype
+        float32 stays as it is; any other becomes float64.
+    spans : sequence of slice
+        The rows of each chunk, in order. Together they are all rows.
+    names : tuple of str, optional
+        Names of the columns.
 
     Attributes
     ----------
-    shape : (int, int)
-        N and d.
-    dtype : dtype
-        float32 or float64: what :meth:`read` returns.
-    names : tuple of str, or None
-        Of the columns, if they have any.
-    spans : tuple of slice
-        The rows of each chunk, in order; together they are all rows.
     reads : int
-        How many chunks were read so far.
+        The number of chunks that were read so far.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> import momentlp as mlp
+    >>> class Squares(mlp.Chunked):
+    ...     def read(self, span):
+    ...         return np.arange(span.start, span.stop, dtype=float)[:, None] ** 2
+    >>> table = Squares((5, 1), float, [slice(0, 3), slice(3, 5)])
+    >>> table[np.array([4, 1])].tolist()
+    [[16.0], [1.0]]
+    >>> [float(total) for total in table.scan(np.sum)]
+    [5.0, 25.0]
     """
 
     ndim = 2
     remote = False
-    """Whether ``work`` runs in another process, so that what goes with it had better be small."""
+    """Whether ``work`` runs in another process, so that its arguments should be small."""
 
     row_map: RowMap | None = None
-    """Computes the rows from those of :attr:`source`; None if they are the same."""
+    """The map from the rows of :attr:`source` to the rows of this table; None if they are the same."""
 
     def __init__(
         self, shape: tuple[int, int], dtype: Any, spans: Sequence[slice], names: tuple[str, ...] | None = None
@@ -99,81 +118,81 @@ class Chunked(ABC):
 
     @property
     def source(self) -> Chunked:
-        """The table that is read in the end: this one, unless it is computed from another."""
+        """The table that is read: this one, unless it is computed from another."""
         return self
 
     @property
     def passes(self) -> float:
-        """How often the table was read through so far: chunks read over chunks there are."""
+        """How often the table was read so far: chunks read divided by the number of chunks."""
         return self.source.reads / len(self.spans)
 
     @abstractmethod
     def read(self, span: slice) -> Floats:
-        """Return the rows of one of :attr:`spans`."""
+        """Return the rows of one of the spans, shape (n, d)."""
 
     def scan(self, work: Callable[..., Result], *pieces: ChunkArguments) -> Iterator[Result]:
-        """Yield ``work(chunk, *piece_of_each)`` for every chunk, in order. It is read as the results are asked for.
+        """Yield ``work(chunk, *arguments)`` for every chunk, in order. Chunks are read as the results are asked for.
 
         Parameters
         ----------
         work : callable
-            A function of a module, or a :func:`functools.partial` of one: a cluster has to send it. It must not change the
-            chunk, nor depend on which chunks it saw before.
+            A function of a module, or a :func:`functools.partial` of one: it must be picklable for a cluster. It must not
+            change the chunk, nor depend on the chunks before.
         *pieces : sequence with one entry per chunk
-            What else ``work`` gets, chunk by chunk.
+            Further arguments of ``work``, one entry of each for every chunk.
         """
-        return self.chosen(range(len(self.spans)), work, *pieces)
+        return self.scan_selected(range(len(self.spans)), work, *pieces)
 
-    def chosen(self, places: Sequence[int], work: Callable[..., Result], *pieces: ChunkArguments) -> Iterator[Result]:
-        """Yield the same for some of the chunks, given by number."""
-        for place in places:
+    def scan_selected(self, chunks: Sequence[int], work: Callable[..., Result], *pieces: ChunkArguments) -> Iterator[Result]:
+        """Yield the same as :meth:`scan` for some of the chunks, given by their numbers in :attr:`spans`."""
+        for chunk in chunks:
             self.reads += 1
-            result = work(self.read(self.spans[place]), *(piece[place] for piece in pieces))
+            result = work(self.read(self.spans[chunk]), *(piece[chunk] for piece in pieces))
             self.release()
             yield result
 
-    def release(self) -> None:  # noqa: B027  most tables hold on to nothing
-        """Give back the memory of the last chunk, where that does not go by itself."""
+    def release(self) -> None:  # noqa: B027  most tables keep nothing
+        """Free the memory of the last chunk, if the table keeps it."""
 
     def __len__(self) -> int:
         return self.shape[0]
 
     def __getitem__(self, rows: slice | IndexArray) -> Floats:
-        """Return some rows, in memory. Only the chunks that they are in are read."""
+        """Return some rows as an array. Only the chunks that hold them are read."""
         index = np.arange(*rows.indices(len(self))) if isinstance(rows, slice) else np.asarray(rows)
         if index.dtype == bool:
             index = np.flatnonzero(index)
         starts = np.array([span.start for span in self.spans])
-        place = np.searchsorted(starts, index, side="right") - 1
-        order = np.argsort(place, kind="stable")
-        places, begins = np.unique(place[order], return_index=True)
-        wanted = dict(zip(places.tolist(), np.split(order, begins[1:]), strict=True)) if places.size else {}
-        local = {number: index[spots] - starts[number] for number, spots in wanted.items()}
+        chunk_of = np.searchsorted(starts, index, side="right") - 1
+        order = np.argsort(chunk_of, kind="stable")
+        chunks, begins = np.unique(chunk_of[order], return_index=True)
+        wanted = dict(zip(chunks.tolist(), np.split(order, begins[1:]), strict=True)) if chunks.size else {}
+        local = {chunk: index[positions] - starts[chunk] for chunk, positions in wanted.items()}
         result = np.empty((index.size, self.shape[1]), self.dtype)
-        for spots, found in zip(wanted.values(), self.chosen(list(wanted), _take, local), strict=True):
-            result[spots] = found
+        for positions, rows_found in zip(wanted.values(), self.scan_selected(list(wanted), _take, local), strict=True):
+            result[positions] = rows_found
         return result
 
     def __array__(self, dtype: Any = None, copy: bool | None = None) -> Any:
         return np.asarray(self[:], dtype=dtype)
 
     @cached_property
-    def first(self) -> Floats:
-        """The first point, as a table of one row."""
+    def first_row(self) -> Floats:
+        """The first point, shape (1, d)."""
         return self[:1]
 
     def column(self, at: int) -> FloatArray:
-        """Return one column."""
+        """Return the column at a position, shape (N,)."""
         return np.concatenate(list(self.scan(partial(_column, at))))
 
     @property
     def summary(self) -> ColumnStatistics:
-        """Range, mean and spread of every column; one pass over the points, the first time."""
+        """Range, mean and variance of every column. The first time, this takes one pass over the points."""
         from momentlp.points.statistics import summarise
 
         if self._summary is None:
             summarise(self)
-        assert self._summary is not None  # noqa: S101  what summarise sets
+        assert self._summary is not None  # noqa: S101  summarise sets it
         return self._summary
 
     def __repr__(self) -> str:
@@ -181,31 +200,43 @@ class Chunked(ABC):
 
 
 def split_rows(n_rows: int, step: int) -> tuple[slice, ...]:
-    """Cut so many rows into chunks of ``step``."""
+    """Split ``n_rows`` rows into spans of ``step`` rows; the last may be shorter."""
     return tuple(slice(start, min(start + step, n_rows)) for start in range(0, n_rows, step))
 
 
 def rows_per_step(width: int, n_rows: int) -> int:
-    """Return how many points to map to so many features at a time; all of them where nothing is mapped."""
+    """Return how many of ``n_rows`` points to map to ``width`` features at a time; all if nothing is mapped (width 0)."""
     return max(1, MAPPED_BYTES // (8 * width)) if width else n_rows
 
 
-def evenly_spaced_rows(table: Chunked, most: int) -> Floats:
-    """Return at most so many rows of a table, at regular distances: a sample that is the same every time."""
+def evenly_spaced_rows(table: Chunked, max_rows: int) -> Floats:
+    """Return at most ``max_rows`` rows of a table, at even distances, so that the sample is always the same."""
     n = len(table)
-    if most <= 1:
-        return table.first if most else np.zeros((0, table.shape[1]), table.dtype)
-    return table[:] if n <= most else table[(np.arange(most) * (n / most)).astype(np.intp)]
+    if max_rows <= 1:
+        return table.first_row if max_rows else np.zeros((0, table.shape[1]), table.dtype)
+    return table[:] if n <= max_rows else table[(np.arange(max_rows) * (n / max_rows)).astype(np.intp)]
 
 
 def load_in_memory(features: Any, what: str) -> Any:
-    """Return features that are read in chunks as one array, where that is not too much; others as they are."""
+    """Return features that are read in chunks as one array; others as they are.
+
+    Parameters
+    ----------
+    features : array, csr_array or Chunked
+    what : str
+        The operation that needs them, for the message.
+
+    Raises
+    ------
+    CompileError
+        If there are more than :data:`MAX_LOADED` entries.
+    """
     if not isinstance(features, Chunked):
         return features
-    if features.shape[0] * features.shape[1] > MOST_LOADED:
+    if features.shape[0] * features.shape[1] > MAX_LOADED:
         raise CompileError(
-            f"{what} needs all points in memory, but {features!r} has more entries than the {MOST_LOADED:,} that are loaded "
-            "unasked. Use the sifting backend, which reads chunks; or, if memory allows, compile with numpy.asarray(X)."
+            f"{what} needs all points in memory, but {features!r} has more than {MAX_LOADED:,} entries. "
+            "Use the sifting backend, which reads chunks; or, if memory allows, compile with numpy.asarray(X)."
         )
     return features[:]
 

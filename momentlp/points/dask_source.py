@@ -1,9 +1,8 @@
-"""Points in a dask array: on the threads of this process, or on the workers of a cluster, next to the data.
+"""Points in a dask array, processed by threads of this process or by the workers of a cluster.
 
-With a ``dask.distributed`` client in use, a chunk never comes here. Out goes what is to be done with it, once for all
-chunks of a pass, and the piece of each vector that belongs to it, packed; back comes the result. A worker that dies loses
-nothing: the scheduler has its chunks computed again from their source, elsewhere, and what comes back is put together in
-the order of the rows, whoever computed it.
+If a ``dask.distributed`` client is in use, chunks stay on the workers. The function is sent once per pass, and with each
+chunk its piece of each array, packed; the result comes back. If a worker dies, the scheduler computes its chunks again from
+their source on another worker. Results are returned in the order of the rows.
 """
 
 from __future__ import annotations
@@ -24,13 +23,13 @@ from momentlp.points.validation import as_floats
 
 __all__ = ["Dask"]
 
-RETRIES = 3  # of a task that fails, such as one whose file server had a bad moment
+RETRIES = 3  # of a task that fails, for instance because a file server did not answer
 
 
 class Dask(Chunked):
-    """A dask array, chunked along its rows as it is.
+    """A dask array with its own chunks of rows.
 
-    Without a client its chunks are computed by dask's scheduler in this process, as many at a time as there are processors.
+    Without a client, dask's scheduler in this process computes as many chunks at a time as there are processors.
     """
 
     def __init__(self, array: Any, argument: str = "X") -> None:
@@ -45,11 +44,11 @@ class Dask(Chunked):
         if len(array.chunks[1]) > 1:
             array = array.rechunk({1: -1})
         ends = np.cumsum(array.chunks[0]).tolist()
-        filled = [number for number, size in enumerate(array.chunks[0]) if size]
-        spans = [slice(ends[number] - array.chunks[0][number], ends[number]) for number in filled]
+        not_empty = [number for number, size in enumerate(array.chunks[0]) if size]
+        spans = [slice(ends[number] - array.chunks[0][number], ends[number]) for number in not_empty]
         super().__init__(tuple(array.shape), array.dtype, spans)
         blocks = array.to_delayed().ravel()
-        self._blocks = [blocks[number] for number in filled]
+        self._blocks = [blocks[number] for number in not_empty]
 
     @property
     def remote(self) -> bool:  # type: ignore[override]  # a client may come and go
@@ -57,50 +56,50 @@ class Dask(Chunked):
         return _client() is not None
 
     def read(self, span: slice) -> Any:
-        """Fetch one chunk."""
+        """Compute one chunk and return it."""
         return as_floats(self._blocks[self.spans.index(span)].compute(), "X")
 
-    def chosen(self, places: Sequence[int], work: Callable[..., Result], *pieces: ChunkArguments) -> Iterator[Result]:
-        """Run ``work`` where the chunks are; some are under way ahead of the one that is waited for."""
+    def scan_selected(self, chunks: Sequence[int], work: Callable[..., Result], *pieces: ChunkArguments) -> Iterator[Result]:
+        """Run ``work`` on the workers that hold the chunks; some chunks are computed ahead of the next result."""
         client = _client()
         if client is None:
-            yield from self._here(places, work, pieces)
+            yield from self._scan_locally(chunks, work, pieces)
             return
-        shared = client.submit(_same, work, pure=False, retries=RETRIES)  # a task, so that it too can be computed again
+        shared = client.submit(_identity, work, pure=False, retries=RETRIES)  # a task, so that it can be computed again too
         group = max(4, sum(client.nthreads().values()))
         waiting: deque[Any] = deque()
-        for begin in range(0, len(places), group):
-            batch = places[begin : begin + group]
-            chunks = client.compute([self._blocks[place] for place in batch], retries=RETRIES)
+        for begin in range(0, len(chunks), group):
+            batch = chunks[begin : begin + group]
+            computed = client.compute([self._blocks[chunk] for chunk in batch], retries=RETRIES)
             waiting.extend(
-                client.submit(_apply, shared, chunk, *(piece[place] for piece in pieces), pure=False, retries=RETRIES)
-                for place, chunk in zip(batch, chunks, strict=True)
+                client.submit(_apply, shared, future, *(piece[chunk] for piece in pieces), pure=False, retries=RETRIES)
+                for chunk, future in zip(batch, computed, strict=True)
             )
-            del chunks  # so that the workers drop them as soon as they are done with
+            del computed  # so that the workers free chunks as soon as they are used
             while len(waiting) > group:
-                yield self._next(waiting)
+                yield self._next_result(waiting)
         while waiting:
-            yield self._next(waiting)
+            yield self._next_result(waiting)
 
-    def _next(self, waiting: deque[Any]) -> Any:
+    def _next_result(self, waiting: deque[Any]) -> Any:
         self.reads += 1
         return waiting.popleft().result()
 
-    def _here(
-        self, places: Sequence[int], work: Callable[..., Result], pieces: tuple[ChunkArguments, ...]
+    def _scan_locally(
+        self, chunks: Sequence[int], work: Callable[..., Result], pieces: tuple[ChunkArguments, ...]
     ) -> Iterator[Result]:
         import dask
 
         call = dask.delayed(partial(_apply, work), pure=False)
         group = os.cpu_count() or 1
-        for begin in range(0, len(places), group):
-            batch = places[begin : begin + group]
+        for begin in range(0, len(chunks), group):
+            batch = chunks[begin : begin + group]
             self.reads += len(batch)
-            yield from dask.compute(*(call(self._blocks[place], *(piece[place] for piece in pieces)) for place in batch))
+            yield from dask.compute(*(call(self._blocks[chunk], *(piece[chunk] for piece in pieces)) for chunk in batch))
 
 
 def _client() -> Any:
-    """Return the client of ``dask.distributed`` in use, if that was imported and there is one."""
+    """Return the default client of ``dask.distributed``, or None."""
     distributed = sys.modules.get("distributed")
     if distributed is None:
         return None
@@ -110,11 +109,11 @@ def _client() -> Any:
         return None
 
 
-def _same(value: Any) -> Any:
+def _identity(value: Any) -> Any:
     return value
 
 
 def _apply(work: Callable[..., Result], chunk: Any, *pieces: Any) -> Result:
-    """Run ``work`` on a chunk as dask holds it. What overflows is told by the result, here as in the calling thread."""
+    """Run ``work`` on a chunk of dask. Overflow shows in the result, so warnings are off, as in the calling thread."""
     with np.errstate(over="ignore", invalid="ignore", divide="ignore"):
         return work(as_floats(chunk, "X"), *pieces)

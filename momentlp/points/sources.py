@@ -1,4 +1,4 @@
-"""Where points come from that are read in chunks: memory maps, zarr arrays, parquet files, dask arrays."""
+"""Sources of points that are read in chunks: memory maps, zarr arrays, parquet files, dask arrays."""
 
 from __future__ import annotations
 
@@ -14,32 +14,40 @@ from momentlp.errors import DataError, ExtraMissingError, FileFormatError, Optio
 from momentlp.points.arrays import IndexArray, Matrix
 from momentlp.points.chunked import CHUNK_BYTES, ChunkArguments, Chunked, Floats, Result, split_rows
 from momentlp.points.validation import as_floats, as_points
+from momentlp.runtime.argument_checks import check_integer
 
 __all__ = ["MemoryMapped", "Parquet", "Zarr", "as_table", "check_layout", "chunked_table", "open_points"]
 
-FETCHED = 500  # rows of a memory map that are fetched together
+FETCHED_ROWS = 500  # scattered rows of a memory map that are read before its pages are freed
 
 
 def open_points(path: str | Path, *, chunk_rows: int | None = None, columns: Sequence[str] | None = None) -> Chunked:
-    """Open a file of points that need not fit in memory. ``Spec.compile`` reads it in chunks.
+    """Open a file of points that may be larger than memory. ``Spec.compile`` reads it in chunks.
 
     Parameters
     ----------
     path : str or Path
-        A ``.npy`` file (which is memory-mapped), a ``.zarr`` store, a ``.parquet`` file, or a folder of parquet files, taken
-        in the order of their names.
+        A ``.npy`` file (it is memory-mapped), a ``.zarr`` store, a ``.parquet`` file, or a folder of parquet files, read in
+        the order of their names.
     chunk_rows : int, optional
-        How many points to read at a time; by default as many as take 32 MiB. A zarr store is read in whole chunks of its
-        own.
+        The number of points to read at a time; default: as many as take 32 MiB. A zarr store is read in whole multiples
+        of its own chunks.
     columns : sequence of str, optional
-        Which columns of a parquet file are the point; by default all of them.
+        The columns of a parquet file to use; default: all of them.
+
+    Returns
+    -------
+    Chunked
+        A table of the points. Nothing is read yet.
 
     Raises
     ------
     FileFormatError
-        If there is no such file, or it is not what its name says.
+        If there is no such file, or it is not of the format that its name says.
     DataError
         If it does not hold a table of numbers.
+    OptionError
+        If ``chunk_rows`` is not an integer above 0, or ``columns`` is given for another format than parquet.
     ExtraMissingError
         If the package that reads it is not installed.
 
@@ -55,46 +63,46 @@ def open_points(path: str | Path, *, chunk_rows: int | None = None, columns: Seq
     Problem(6 points, 2 moments: x0, x1)
     """
     path = Path(path)
-    if chunk_rows is not None and (isinstance(chunk_rows, bool) or not isinstance(chunk_rows, int) or chunk_rows < 1):
-        raise OptionError(f"chunk_rows must be a whole number above zero, not {chunk_rows!r}.")
+    if chunk_rows is not None:
+        chunk_rows = check_integer("chunk_rows", chunk_rows, minimum=1)
     if not path.exists():
         raise FileFormatError(f"there is no file {str(path)!r}.")
     ending = path.suffix.lower()
     if ending == ".parquet" or (path.is_dir() and ending != ".zarr"):
         return Parquet(path, chunk_rows, columns)
     if columns is not None:
-        raise OptionError(f"columns chooses columns of parquet files, but {str(path)!r} is none: leave it out.")
+        raise OptionError(f"columns chooses columns of parquet files, but {str(path)!r} is not one: leave it out.")
     if ending == ".npy":
         try:
             return MemoryMapped(np.load(path, mmap_mode="r", allow_pickle=False), chunk_rows)
         except (ValueError, EOFError) as error:
             if isinstance(error, DataError):
                 raise
-            raise FileFormatError(f"{str(path)!r} is not a whole .npy file of numbers: {error}.") from None
+            raise FileFormatError(f"{str(path)!r} is not a complete .npy file of numbers: {error}.") from None
     if ending == ".zarr":
         return _open_zarr(path, chunk_rows)
-    raise FileFormatError(f"{str(path)!r} ends in none of .npy, .zarr and .parquet: convert it, or give an array.")
+    raise FileFormatError(f"{str(path)!r} does not end in .npy, .zarr or .parquet: convert it, or give an array.")
 
 
 def as_table(X: Any, argument: str = "X") -> tuple[Matrix | Chunked, tuple[str, ...] | None]:
-    """Return points with their column names: read in chunks if they are of a kind that allows it, as an array otherwise.
+    """Return points and their column names: as a chunked table if they can be read in chunks, as an array otherwise.
 
-    An array is checked here and now. A chunked table is not read at all: :func:`~momentlp.points.chunked.summarise` checks it.
+    An array is checked now. A chunked table is not read yet: :func:`~momentlp.points.statistics.summarise` checks it.
     """
     table = chunked_table(X, argument)
     return as_points(X, argument) if table is None else (table, table.names)
 
 
 def chunked_table(X: Any, argument: str = "X") -> Chunked | None:
-    """Return points that can be read in chunks as a table that is; None for all others."""
-    home = type(X).__module__.partition(".")[0]
+    """Return points that can be read in chunks as a chunked table; None for all others."""
+    package = type(X).__module__.partition(".")[0]
     if isinstance(X, Chunked):
         return X
-    if isinstance(X, np.memmap) and getattr(X, "_mmap", None) is not None:  # what is computed from a map has none
+    if isinstance(X, np.memmap) and getattr(X, "_mmap", None) is not None:  # results of arithmetic on a map have none
         return MemoryMapped(X, argument=argument)
-    if home == "zarr" and hasattr(X, "chunks"):
+    if package == "zarr" and hasattr(X, "chunks"):
         return Zarr(X, argument=argument)
-    if home in ("dask", "dask_expr"):
+    if package in ("dask", "dask_expr"):
         from momentlp.points.dask_source import Dask
 
         return Dask(X, argument)
@@ -102,49 +110,49 @@ def chunked_table(X: Any, argument: str = "X") -> Chunked | None:
 
 
 class MemoryMapped(Chunked):
-    """A file of numbers that the system maps into memory, page by page, as it is read.
+    """A file of numbers that the system maps into memory page by page.
 
-    The pages of a chunk are given back as soon as it is done with; the system keeps them cached as long as it has room, but
-    they no longer count as memory of this process. (Not where the map is private and may hold changes of its own.)
+    The pages of a chunk are freed after use: the system may keep them in its cache, but they no longer count as memory of
+    this process. The pages of a private (copy-on-write) map are kept, because they may hold changes.
     """
 
     def __init__(self, array: Any, chunk_rows: int | None = None, argument: str = "X") -> None:
         check_layout(array, argument)
-        super().__init__(array.shape, array.dtype, split_rows(array.shape[0], chunk_rows or _rows(array)))
+        super().__init__(array.shape, array.dtype, split_rows(array.shape[0], chunk_rows or _rows_per_chunk(array)))
         self._array = array
 
     def read(self, span: slice) -> Floats:
-        """Return a view of the file, or a copy where it does not hold floats row by row."""
+        """Return a view of the file, or a copy if it does not hold floats row by row."""
         return as_floats(self._array[span], "X")
 
     def release(self) -> None:
-        """Give back the pages that were read."""
+        """Free the pages that were read."""
         if self._array.mode != "c" and hasattr(mmap, "MADV_DONTNEED"):
-            with suppress(OSError, ValueError):  # advice, that a system may not take
+            with suppress(OSError, ValueError):  # a system may refuse this advice
                 self._array._mmap.madvise(mmap.MADV_DONTNEED)  # noqa: SLF001  numpy has no public name for it
 
     def __getitem__(self, rows: slice | IndexArray) -> Floats:
-        """Return some rows, in memory. No others are read.
+        """Return some rows as an array. No others are read.
 
-        Where they are scattered they are fetched a few at a time: with each the system maps its neighbours too, some 64 kB.
+        Scattered rows are read a few at a time: with each row the system maps about 64 kB around it.
         """
         index = np.arange(*rows.indices(len(self))) if isinstance(rows, slice) else np.asarray(rows)
         index = np.flatnonzero(index) if index.dtype == bool else index
-        found = np.empty((index.size, self.shape[1]), self.dtype)
-        together = isinstance(rows, slice) and rows.step in (None, 1)
-        for few in split_rows(index.size, _rows(self._array) if together else FETCHED):
-            found[few] = self._array[index[few][0] : index[few][-1] + 1] if together else self._array[index[few]]
+        result = np.empty((index.size, self.shape[1]), self.dtype)
+        contiguous = isinstance(rows, slice) and rows.step in (None, 1)
+        for few in split_rows(index.size, _rows_per_chunk(self._array) if contiguous else FETCHED_ROWS):
+            result[few] = self._array[index[few][0] : index[few][-1] + 1] if contiguous else self._array[index[few]]
             self.release()
-        return found
+        return result
 
 
 class Zarr(Chunked):
-    """A zarr array, read in whole chunks of its own, several at a time where they are small."""
+    """A zarr array, read in its own chunks, several at a time if they are small."""
 
     def __init__(self, array: Any, chunk_rows: int | None = None, argument: str = "X") -> None:
         check_layout(array, argument)
         native = int((getattr(array, "shards", None) or array.chunks)[0])
-        step = native * max(1, (chunk_rows or _rows(array)) // native)
+        step = native * max(1, (chunk_rows or _rows_per_chunk(array)) // native)
         super().__init__(tuple(array.shape), array.dtype, split_rows(array.shape[0], step))
         self._array = array
 
@@ -154,7 +162,7 @@ class Zarr(Chunked):
 
 
 class Parquet(Chunked):
-    """A parquet file, or a folder of them one after the other, read a stretch of a row group at a time."""
+    """A parquet file or a folder of them, read one part of a row group at a time."""
 
     def __init__(self, path: Path, chunk_rows: int | None = None, columns: Sequence[str] | None = None) -> None:
         try:
@@ -165,7 +173,7 @@ class Parquet(Chunked):
         files = sorted(path.rglob("*.parquet")) if path.is_dir() else [path]
         if not files:
             raise FileFormatError(f"there is no .parquet file in the folder {str(path)!r}.")
-        groups: list[tuple[Path, int, int]] = []  # the file, the number of the row group in it, and its rows
+        groups: list[tuple[Path, int, int]] = []  # the file, the number of the row group in it, and its number of rows
         names: tuple[str, ...] | None = None
         single = True
         for file in files:
@@ -174,7 +182,7 @@ class Parquet(Chunked):
                     schema, metadata = opened.schema_arrow, opened.metadata
                     groups += [(file, g, metadata.row_group(g).num_rows) for g in range(metadata.num_row_groups)]
             except (pa.ArrowException, OSError) as error:
-                raise FileFormatError(f"{str(file)!r} is not a whole parquet file: {error}.") from None
+                raise FileFormatError(f"{str(file)!r} is not a complete parquet file: {error}.") from None
             here = tuple(columns) if columns is not None else tuple(schema.names)
             if names is not None and here != names:
                 raise DataError(f"{str(file)!r} has other columns than {str(files[0])!r}: name those to use, columns=[...].")
@@ -203,30 +211,34 @@ class Parquet(Chunked):
         super().__init__((rows, len(names)), np.float32 if single else np.float64, spans, names)
 
     def read(self, span: slice) -> Floats:
-        """Read one chunk. The file has no way into the middle of a row group, so what stands before it there is skipped."""
-        group = int(np.searchsorted(self._starts, span.start, side="right")) - 1
-        skipped = (span.start - int(self._starts[group])) // self._step
-        batches = self._batches(group)
-        for _ in range(skipped):
-            next(batches)
-        return next(batches)
+        """Read one chunk. A row group can only be read from its start, so the rows before the chunk are skipped."""
+        return next(self._chunks_from(self._group_of(span), span))
 
-    def chosen(self, places: Sequence[int], work: Callable[..., Result], *pieces: ChunkArguments) -> Iterator[Result]:
-        """Read neighbouring chunks of a row group in one go."""
-        group, following = -1, -1
-        batches: Iterator[Floats] = iter(())
-        for place in places:
-            span = self.spans[place]
-            if place != following or span.start >= self._starts[group + 1]:
-                group = int(np.searchsorted(self._starts, span.start, side="right")) - 1
-                batches = self._batches(group)
-                for _ in range((span.start - int(self._starts[group])) // self._step):
-                    next(batches)
-            self.reads, following = self.reads + 1, place + 1
-            yield work(next(batches), *(piece[place] for piece in pieces))
+    def scan_selected(self, chunks: Sequence[int], work: Callable[..., Result], *pieces: ChunkArguments) -> Iterator[Result]:
+        """Read consecutive chunks of a row group in one pass over it."""
+        group, next_chunk = -1, -1
+        contents: Iterator[Floats] = iter(())
+        for chunk in chunks:
+            span = self.spans[chunk]
+            if chunk != next_chunk or span.start >= self._starts[group + 1]:
+                group = self._group_of(span)
+                contents = self._chunks_from(group, span)
+            self.reads, next_chunk = self.reads + 1, chunk + 1
+            yield work(next(contents), *(piece[chunk] for piece in pieces))
 
-    def _batches(self, number: int) -> Iterator[Floats]:
-        """Yield the chunks of a row group. Arrow may hand out less than was asked for, so they are put together here."""
+    def _group_of(self, span: slice) -> int:
+        """Return the number of the row group that holds a span."""
+        return int(np.searchsorted(self._starts, span.start, side="right")) - 1
+
+    def _chunks_from(self, group: int, span: slice) -> Iterator[Floats]:
+        """Yield the chunks of a row group from a span on."""
+        contents = self._read_group(group)
+        for _ in range((span.start - int(self._starts[group])) // self._step):
+            next(contents)
+        return contents
+
+    def _read_group(self, number: int) -> Iterator[Floats]:
+        """Yield the chunks of a row group. Arrow may return fewer rows than asked for, so they are collected here."""
         import pyarrow.parquet as pq
 
         path, group, left = self._groups[number]
@@ -247,7 +259,7 @@ class Parquet(Chunked):
 
 
 def check_layout(array: Any, argument: str) -> None:
-    """Refuse what is not a table of real numbers, before anything of it is read."""
+    """Raise DataError if an array is not a table of real numbers, before any of it is read."""
     if len(array.shape) != 2:
         hint = f"; use {argument}.reshape(-1, 1) for one feature" if len(array.shape) == 1 else ""
         raise DataError(
@@ -259,8 +271,8 @@ def check_layout(array: Any, argument: str) -> None:
         raise DataError(f"{argument} holds {array.dtype} values where real numbers belong. Convert or encode them first.")
 
 
-def _rows(array: Any) -> int:
-    """Return how many rows of an array make a chunk of the usual size."""
+def _rows_per_chunk(array: Any) -> int:
+    """Return how many rows of an array make a chunk of the default size."""
     return max(1, CHUNK_BYTES // (max(int(np.dtype(array.dtype).itemsize), 4) * int(array.shape[1])))
 
 
@@ -271,7 +283,7 @@ def _open_zarr(path: Path, chunk_rows: int | None) -> Chunked:
         raise ExtraMissingError("zarr stores need zarr: run pip install 'momentlp[zarr]'.") from None
     try:
         array = zarr.open(str(path), mode="r")
-    except Exception as error:  # noqa: BLE001  stores raise what they like
+    except Exception as error:  # noqa: BLE001  a store may raise anything
         raise FileFormatError(f"{str(path)!r} cannot be opened as a zarr store: {error}") from None
     if not hasattr(array, "chunks"):
         raise FileFormatError(

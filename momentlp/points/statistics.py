@@ -1,6 +1,6 @@
-"""Statistics of every column: range, mean and spread, also of points that are read in chunks.
+"""Statistics of every column: range, mean and standard deviation, also of points that are read in chunks.
 
-One look at all points, :func:`summarise`, finds entries that are not finite and remembers the statistics of every column.
+One pass over all points, :func:`summarise`, finds entries that are not finite and keeps the statistics of every column.
 """
 
 from __future__ import annotations
@@ -17,12 +17,22 @@ from momentlp.points.chunked import Chunked, Floats, RowMap, rows_per_step, spli
 
 __all__ = ["ColumnStatistics", "column_spread", "summarise"]
 
-CACHE_BYTES = 1 << 20  # of floats that are looked at together
+CACHE_BYTES = 1 << 20  # of floats that are processed together, so that they stay in the cache
 
 
 @dataclass(frozen=True)
 class ColumnStatistics:
-    """What one look at a table tells about each of its columns: count, range, mean, and sum of squared deviations."""
+    """Statistics of each of the d columns of a table.
+
+    Attributes
+    ----------
+    count : int
+        The number of rows.
+    low, high, mean : array, shape (d,)
+        Minimum, maximum and mean.
+    square : array, shape (d,)
+        The sum of squared deviations from the mean.
+    """
 
     count: int
     low: FloatArray
@@ -33,7 +43,7 @@ class ColumnStatistics:
     @classmethod
     @np.errstate(over="ignore", invalid="ignore")
     def of(cls, chunk: Floats) -> ColumnStatistics:
-        """Look at a chunk, a stretch that stays in cache at a time: squares of what is centred lose no digits."""
+        """Compute the statistics of a chunk. Deviations are centred before they are squared, so that no digits are lost."""
         low, high = chunk.min(axis=0).astype(np.float64), chunk.max(axis=0).astype(np.float64)
         total: ColumnStatistics | None = None
         step = max(1, CACHE_BYTES // (8 * chunk.shape[1]))
@@ -48,27 +58,39 @@ class ColumnStatistics:
 
     @np.errstate(over="ignore", invalid="ignore")
     def __add__(self, other: ColumnStatistics) -> ColumnStatistics:
-        """Join two stretches of rows (Chan, Golub and LeVeque 1979)."""
+        """Return the statistics of two ranges of rows together (Chan, Golub and LeVeque 1979)."""
         count = self.count + other.count
-        apart = other.mean - self.mean
+        difference = other.mean - self.mean
         return ColumnStatistics(
             count,
             np.minimum(self.low, other.low),
             np.maximum(self.high, other.high),
-            self.mean + apart * (other.count / count),
-            self.square + other.square + apart**2 * (self.count * other.count / count),
+            self.mean + difference * (other.count / count),
+            self.square + other.square + difference**2 * (self.count * other.count / count),
         )
 
     @property
     def finite(self) -> bool:
-        """Whether every entry is: what is not a number makes the least and the largest of its column none either."""
+        """Whether every entry is finite: NaN and infinity show in the minimum or maximum of their column."""
         return bool(np.isfinite(self.low).all() and np.isfinite(self.high).all())
 
 
 def summarise(*tables: Chunked, argument: str = "X") -> None:
-    """Look once at all points behind some tables, and remember what was seen; say which entry is not finite, if one is.
+    """Compute and keep the statistics of tables in one pass over their points.
 
-    The tables are computed from the same source. Those that were looked at before are left out.
+    Parameters
+    ----------
+    *tables : Chunked
+        Computed from the same source. Tables that have statistics already are left out.
+    argument : str
+        What the points are called in a message.
+
+    Raises
+    ------
+    DataError
+        If an entry of the points is not finite. The message names its row and column.
+    CompileError
+        If a feature is not finite.
     """
     new = [table for table in tables if table._summary is None]  # noqa: SLF001  this module's own
     if not new:
@@ -76,8 +98,8 @@ def summarise(*tables: Chunked, argument: str = "X") -> None:
     source = new[0].source
     maps = tuple(table.row_map for table in new)
     totals: list[ColumnStatistics] = []
-    for span, found in zip(source.spans, source.scan(partial(_look, maps)), strict=True):
-        if isinstance(found, _Spot):
+    for span, found in zip(source.spans, source.scan(partial(_summarise_chunk, maps)), strict=True):
+        if isinstance(found, _NotFinite):
             where = found.column if source.names is None or found.owner else repr(source.names[found.column])
             raise (CompileError if found.owner else DataError)(
                 f"{found.owner or argument} must be finite, but row {span.start + found.row}, column {where} is "
@@ -89,8 +111,8 @@ def summarise(*tables: Chunked, argument: str = "X") -> None:
 
 
 @dataclass(frozen=True)
-class _Spot:
-    """An entry that is not finite, told rather than raised: a cluster would try again what raises."""
+class _NotFinite:
+    """An entry that is not finite. It is returned and not raised: a cluster runs a task again that raises."""
 
     row: int
     column: int
@@ -98,39 +120,49 @@ class _Spot:
     owner: str = ""
 
 
-def _look(maps: tuple[RowMap | None, ...], chunk: Floats) -> list[ColumnStatistics] | _Spot:
-    """Summarise a chunk and its features. The points are checked too: a map could hide what is wrong with them."""
+def _summarise_chunk(maps: tuple[RowMap | None, ...], chunk: Floats) -> list[ColumnStatistics] | _NotFinite:
+    """Compute the statistics of a chunk and of its features. Points are checked too: a map may turn NaN into a number."""
     found = []
     if None not in maps and not (np.isfinite(chunk.min()) and np.isfinite(chunk.max())):
-        return _spot(chunk)
+        return _find_not_finite(chunk)
     for row_map in sorted(maps, key=lambda row_map: row_map is not None):
         total: ColumnStatistics | None = None
         for rows in split_rows(chunk.shape[0], rows_per_step(row_map.n_columns if row_map else 0, chunk.shape[0])):
             features = row_map(chunk[rows]) if row_map else chunk[rows]
             summary = ColumnStatistics.of(features)
             if not summary.finite:
-                spot = _spot(features, row_map.description if row_map else "")
-                return replace(spot, row=rows.start + spot.row)
+                bad = _find_not_finite(features, row_map.description if row_map else "")
+                return replace(bad, row=rows.start + bad.row)
             total = summary if total is None else total + summary
         assert total is not None  # noqa: S101  no chunk is empty
         found.append((row_map, total))
     return [next(summary for other, summary in found if other is row_map) for row_map in maps]
 
 
-def _spot(values: Floats, owner: str = "") -> _Spot:
+def _find_not_finite(values: Floats, owner: str = "") -> _NotFinite:
     row, column = np.argwhere(~np.isfinite(values))[0].tolist()
-    return _Spot(row, column, float(values[row, column]), owner)
+    return _NotFinite(row, column, float(values[row, column]), owner)
 
 
 def column_spread(X: Matrix, constant: float = 1.0, weights: FloatArray | None = None) -> FloatArray:
-    """Return the standard deviation of each column over the points; ``constant`` for a column that does not vary.
+    """Return the standard deviation of each column over the points.
 
-    Rows count by their weight, where they have one (not those that are read in chunks).
+    Parameters
+    ----------
+    X : array, csr_array or Chunked, shape (N, d)
+    constant : float
+        The result for a column that does not vary.
+    weights : array, shape (N,), optional
+        Of the rows. Ignored if X is read in chunks, or if all are zero.
+
+    Returns
+    -------
+    array, shape (d,)
     """
     if isinstance(X, Chunked):
-        seen = X.summary
-        spread = np.sqrt(seen.square / seen.count)
-        size = np.maximum(np.abs(seen.low), np.abs(seen.high))
+        summary = X.summary
+        spread = np.sqrt(summary.square / summary.count)
+        size = np.maximum(np.abs(summary.low), np.abs(summary.high))
         return np.where(spread > 1e-12 * size, spread, constant)
     if weights is None or not weights.any():
         weights = np.ones(X.shape[0])

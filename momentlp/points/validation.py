@@ -1,8 +1,8 @@
-"""What comes in from outside: points, vectors and indices, checked once, at the door.
+"""Checks of points, arrays and indices that users give. Each is checked once.
 
-Everything behind this module may rely on finite ``float64``/``float32`` matrices of two dimensions (dense, or CSR where
-the user's data was sparse) and on finite ``float64`` vectors. Each function takes the name of the argument it looks at,
-so that the error can say which one is wrong.
+All other modules may rely on finite two-dimensional matrices of ``float64`` or ``float32`` (dense, or CSR if the user's data
+was sparse) and on finite one-dimensional ``float64`` arrays. Each function takes the name of the argument, so that the error
+can name it.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ __all__ = [
 
 
 def as_points(X: Any, argument: str = "X") -> tuple[Matrix, tuple[str, ...] | None]:
-    """Check a table of points and return it as a matrix with its column names, if it has any.
+    """Check a table of points, and return it as a matrix with its column names, or None.
 
     Dense data becomes a C-contiguous float array (``float32`` stays as it is), sparse data a ``csr_array`` that keeps
     exactly the entries it had. A pandas or polars frame gives its column names.
@@ -81,10 +81,23 @@ def check_columns(names: tuple[str, ...] | None, expected: tuple[str, ...] | Non
 
 
 def as_vector(values: Any, length: int, argument: str) -> FloatArray:
-    """Check a vector of finite numbers of a known length; a single number stands for all of them."""
+    """Check a one-dimensional array of finite numbers, and return it as float64. A single number is repeated.
+
+    Parameters
+    ----------
+    values : array-like, shape (length,), or float
+    length : int
+    argument : str
+        The name of the argument, for the message.
+
+    Raises
+    ------
+    DataError
+        If it has another shape, or an entry is not finite.
+    """
     if is_constant_vector(values) and values.dtype == np.float64 and values.shape == (length,):
         as_vector(values[:1], 1, argument)
-        return np.asarray(values)  # one number repeated stays one number in memory
+        return np.asarray(values)  # it still takes the memory of one number
     vector = np.asarray(as_floats(values, argument), dtype=np.float64)
     if vector.ndim == 0:
         vector = np.full(length, float(vector))
@@ -97,10 +110,10 @@ def as_vector(values: Any, length: int, argument: str) -> FloatArray:
 
 
 def reject_index_labels(labelled: Any, X: Any) -> Any:
-    """Refuse labels that speak of a pandas index where positions are meant; return everything else as it is.
+    """Raise DataError for labels of a pandas index; return everything else as it is.
 
-    After a shuffle or a split, the index of a frame and the positions of its rows are different numbers, and mixing them up
-    would silently label the wrong points.
+    After a shuffle or a split, the index of a frame differs from the positions of its rows. Taking one for the other would
+    label the wrong points without an error.
     """
     index = getattr(X, "index", None)
     if index is None or not hasattr(index, "equals"):
@@ -118,7 +131,7 @@ def reject_index_labels(labelled: Any, X: Any) -> Any:
 
 
 def as_indices(labelled: Any, n_points: int, argument: str = "labelled") -> IndexArray:
-    """Turn indices or a boolean mask into sorted-as-given, unique indices of points.
+    """Return indices, or a boolean mask, as distinct indices of points in the order given.
 
     Raises
     ------
@@ -131,32 +144,32 @@ def as_indices(labelled: Any, n_points: int, argument: str = "labelled") -> Inde
     array([0, 2])
     """
     try:
-        chosen = np.asarray(labelled)
+        indices = np.asarray(labelled)
     except ValueError:
         raise DataError(f"{argument} must be a flat list of indices or a mask, not a nested one.") from None
-    if chosen.dtype == bool:
-        if chosen.shape != (n_points,):
+    if indices.dtype == bool:
+        if indices.shape != (n_points,):
             raise DataError(
-                f"{argument} is a boolean mask of shape {chosen.shape}, but there are {n_points} points: "
+                f"{argument} is a boolean mask of shape {indices.shape}, but there are {n_points} points: "
                 "give one True or False per point."
             )
-        chosen = np.flatnonzero(chosen)
-    if chosen.size == 0:
+        indices = np.flatnonzero(indices)
+    if indices.size == 0:
         raise DataError(f"{argument} selects no point. At least one point of the class must be known.")
-    if chosen.ndim != 1:
-        raise DataError(f"{argument} must be a flat list of indices or a mask, but it has {chosen.ndim} dimension(s).")
-    if not np.issubdtype(chosen.dtype, np.integer):
-        raise DataError(f"{argument} must hold whole-number indices or a boolean mask, not {chosen.dtype} values.")
-    chosen = chosen.astype(np.intp)
-    outside = chosen[(chosen < 0) | (chosen >= n_points)]
+    if indices.ndim != 1:
+        raise DataError(f"{argument} must be a flat list of indices or a mask, but it has {indices.ndim} dimension(s).")
+    if not np.issubdtype(indices.dtype, np.integer):
+        raise DataError(f"{argument} must hold integer indices or a boolean mask, not {indices.dtype} values.")
+    indices = indices.astype(np.intp)
+    outside = indices[(indices < 0) | (indices >= n_points)]
     if outside.size:
         raise DataError(f"{argument} holds index {outside[0]}, but the points are numbered 0 to {n_points - 1}.")
-    values, counts = np.unique(chosen, return_counts=True)
-    if values.size != chosen.size:
-        mask = chosen.size == n_points and set(values.tolist()) <= {0, 1}
+    values, counts = np.unique(indices, return_counts=True)
+    if values.size != indices.size:
+        mask = indices.size == n_points and set(values.tolist()) <= {0, 1}
         hint = "It looks like a mask of 0 and 1: use .astype(bool)." if mask else "List each point once."
         raise DataError(f"{argument} holds index {values[counts > 1][0]} more than once. {hint}")
-    return chosen
+    return indices
 
 
 def _frame_values(frame: Any, names: tuple[str, ...], argument: str) -> Any:
@@ -178,7 +191,7 @@ def _frame_values(frame: Any, names: tuple[str, ...], argument: str) -> Any:
 
 
 def as_floats(values: Any, argument: str) -> NDArray[np.floating[Any]]:
-    """Return dense values as a C-contiguous array of floats, finite or not; ``float32`` stays as it is."""
+    """Return dense values as a C-contiguous array of floats; ``float32`` stays as it is. They need not be finite."""
     if isinstance(values, np.ma.MaskedArray) and values.mask.any():
         raise DataError(f"{argument} has masked entries. Impute or drop them first.")
     try:
@@ -186,12 +199,12 @@ def as_floats(values: Any, argument: str) -> NDArray[np.floating[Any]]:
     except ValueError as error:
         raise DataError(f"{argument} is not a rectangular table of numbers: {error}.") from None
     if array.dtype.kind == "c":
-        raise DataError(f"{argument} holds complex numbers; only real ones have an order to separate.")
+        raise DataError(f"{argument} holds complex numbers, but real numbers are needed.")
     if array.dtype.kind not in "biufO":
         raise DataError(f"{argument} holds {array.dtype} values where numbers belong. Convert or encode them first.")
-    kept = array.dtype == np.float32
+    is_single = array.dtype == np.float32
     try:
-        floats: NDArray[np.floating[Any]] = np.asarray(array, dtype=np.float32 if kept else np.float64, order="C")
+        floats: NDArray[np.floating[Any]] = np.asarray(array, dtype=np.float32 if is_single else np.float64, order="C")
     except (TypeError, ValueError, OverflowError):
         raise DataError(f"{argument} holds text or objects where numbers belong. Convert or encode them first.") from None
     return floats
@@ -214,8 +227,8 @@ def _require_finite(matrix: Matrix, argument: str, names: tuple[str, ...] | None
             return
     if is_sparse(matrix):
         coordinates = matrix.tocoo()
-        spot = int(np.flatnonzero(~np.isfinite(coordinates.data))[0])
-        row, column, value = coordinates.row[spot], coordinates.col[spot], coordinates.data[spot]
+        position = int(np.flatnonzero(~np.isfinite(coordinates.data))[0])
+        row, column, value = coordinates.row[position], coordinates.col[position], coordinates.data[position]
     else:
         row, column = np.argwhere(~np.isfinite(matrix))[0]
         value = matrix[row, column]

@@ -1,21 +1,21 @@
-"""Problems on disk: a header and plain arrays, see :mod:`momentlp.formats.container`. Nothing in the file can run code when read."""
+"""Problems in files: a header and plain arrays, see :mod:`momentlp.formats.container`. Reading a file never runs code of it.
+
+Names in the header are part of the file format and stay as they are: ``widens`` is ``MomentBlock.tolerance_on``.
+"""
 
 from __future__ import annotations
 
-import math
-import operator
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
 import numpy as np
-import scipy.sparse as sp
 from numpy.typing import NDArray
 
 from momentlp.errors import FileFormatError
-from momentlp.features import Concat, FeatureMap, FittedMap, Transformer
+from momentlp.features import FeatureMap, FittedMap, check_state_array, state_shapes
 from momentlp.formats.container import Arrays, read_container, write_container
-from momentlp.formats.sparse_indices import check_sparse_indices
+from momentlp.formats.sparse_indices import SPARSE_PARTS, build_sparse
 from momentlp.points.arrays import FloatArray, Matrix, is_sparse
 from momentlp.points.chunked import load_in_memory
 from momentlp.problem.moment_block import MomentBlock
@@ -25,28 +25,23 @@ __all__ = ["load_problem", "pack_problem", "save_problem", "unpack_problem"]
 
 FORMAT = "momentlp-problem"
 VERSION = 1
-VECTORS = ("origin", "shift", "lower", "upper")
-PARTS = ("data", "indices", "indptr")
-SCALARS = {"gamma": math.inf, "width": 1e150, "reach": math.inf}  # what maps learn, and what it is below: a width is squared
-INDICES = {"node": "embedding"}  # places that maps learn, and of what
-FINITE = ("centres", "points", "embedding", "unit", "walk", "reached")
-FLOATS = (np.float64, np.float32)
+VECTORS = ("origin", "shift", "lower", "upper")  # fields of a block that are arrays of one dimension
 
 
 def save_problem(problem: Problem, path: Path) -> None:
-    """Write a problem; ``path`` is used as it stands, with no ending added."""
+    """Write a problem to ``path``; no ending is added to the name."""
     arrays: Arrays = {}
     header = pack_problem(problem, arrays)
     write_container(path, {"format": FORMAT, "version": VERSION, **header}, arrays)
 
 
 def load_problem(path: Path) -> Problem:
-    """Read a problem back, or say why the file cannot be one."""
+    """Read a problem, or raise FileFormatError with the reason why the file is not one."""
     return read_container(path, FORMAT, VERSION, "saved problem", unpack_problem)
 
 
 def pack_problem(problem: Problem, arrays: Arrays) -> dict[str, Any]:
-    """Put the arrays of a problem among others, and return what else there is to say of it."""
+    """Add the arrays of a problem to ``arrays``, and return the rest of it as a header."""
     arrays |= {"weights": np.ascontiguousarray(problem.weights), "caps": np.ascontiguousarray(problem.caps)}
     header: dict[str, Any] = {"labelled": problem.labelled is not None, "blocks": []}
     header["population"] = problem.population
@@ -60,8 +55,8 @@ def pack_problem(problem: Problem, arrays: Arrays) -> dict[str, Any]:
             "width": block.width is not None,
             "widens": block.tolerance_on,
             "fixed": block.fixed,
-            "features": _pack(load_in_memory(block.features, "Problem.save"), f"{key}.features", arrays),
-            "transform": None if block.transform is None else _pack(block.transform, f"{key}.transform", arrays),
+            "features": _pack_matrix(load_in_memory(block.features, "Problem.save"), f"{key}.features", arrays),
+            "transform": None if block.transform is None else _pack_matrix(block.transform, f"{key}.transform", arrays),
             "fitted": None,
         }
         for field in VECTORS:
@@ -75,8 +70,8 @@ def pack_problem(problem: Problem, arrays: Arrays) -> dict[str, Any]:
 
 
 def unpack_problem(header: Mapping[str, Any], arrays: Arrays) -> Problem:
-    """Put a problem together again."""
-    blocks = [_block(entry, f"block{number}", arrays) for number, entry in enumerate(header["blocks"])]
+    """Build the problem of a header and arrays that :func:`pack_problem` made."""
+    blocks = [_unpack_block(entry, f"block{number}", arrays) for number, entry in enumerate(header["blocks"])]
     names = [name for block in blocks for name in block.names]
     if len(set(names)) < len(names):
         raise FileFormatError("two moments have the same name")
@@ -86,24 +81,24 @@ def unpack_problem(header: Mapping[str, Any], arrays: Arrays) -> Problem:
     population = header["population"]
     if population is not None and not float(population) >= 0:
         raise FileFormatError(f"its population is {population!r}")
-    weights, caps = _vector(arrays, "weights"), _vector(arrays, "caps")
+    weights, caps = _check_vector(arrays, "weights"), _check_vector(arrays, "caps")
     return Problem(tuple(blocks), weights, caps, labelled, None if population is None else float(population))
 
 
-def _block(entry: Mapping[str, Any], key: str, arrays: Arrays) -> MomentBlock:
-    names, labels = _texts(entry["names"], f"names of {key}"), _texts(entry["labels"], f"labels of {key}")
-    features = _unpack(entry["features"], f"{key}.features", arrays)
-    transform = None if entry["transform"] is None else _unpack(entry["transform"], f"{key}.transform", arrays)
-    vectors = {field: _vector(arrays, f"{key}.{field}") for field in VECTORS}
+def _unpack_block(entry: Mapping[str, Any], key: str, arrays: Arrays) -> MomentBlock:
+    names, labels = _check_texts(entry["names"], f"names of {key}"), _check_texts(entry["labels"], f"labels of {key}")
+    features = _unpack_matrix(entry["features"], f"{key}.features", arrays)
+    transform = None if entry["transform"] is None else _unpack_matrix(entry["transform"], f"{key}.transform", arrays)
+    vectors = {field: _check_vector(arrays, f"{key}.{field}") for field in VECTORS}
     k = vectors["origin"].size
     if not names or 0 in features.shape:
         raise FileFormatError(f"{key} is empty")
     if transform is not None and not is_sparse(transform):
         raise FileFormatError(f"{key}.transform is not a sparse matrix")
-    width = _vector(arrays, f"{key}.width") if entry["width"] else None
+    width = _check_vector(arrays, f"{key}.width") if entry["width"] else None
     tolerance_on = entry["widens"]
     if tolerance_on not in ("sum", "mean", None):
-        raise FileFormatError(f"{key} cannot widen by {tolerance_on!r}")
+        raise FileFormatError(f"{key} has a tolerance on {tolerance_on!r}, not on 'sum' or 'mean'")
     if width is not None and not (width.size == k and (width >= 0).all()):
         raise FileFormatError(f"{key}.width does not hold {k} tolerances")
     if tolerance_on is not None and (width is None or len(labels) != k):
@@ -122,48 +117,38 @@ def _block(entry: Mapping[str, Any], key: str, arrays: Arrays) -> MomentBlock:
     )
 
 
-def _texts(values: Any, what: str) -> tuple[str, ...]:
+def _check_texts(values: Any, what: str) -> tuple[str, ...]:
     if not isinstance(values, list) or not all(isinstance(value, str) for value in values):
-        raise FileFormatError(f"the {what} are not a list of texts")
+        raise FileFormatError(f"the {what} are not a list of strings")
     return tuple(values)
 
 
-def _vector(arrays: Arrays, key: str) -> FloatArray:
+def _check_vector(arrays: Arrays, key: str) -> FloatArray:
     vector = arrays[key]
     if vector.ndim != 1 or vector.dtype.kind not in "biuf":
-        raise FileFormatError(f"{key} is not a vector of numbers")
+        raise FileFormatError(f"{key} is not a one-dimensional array of numbers")
     return np.asarray(vector, dtype=np.float64)
 
 
-def _pack(matrix: Matrix, key: str, arrays: Arrays) -> dict[str, Any]:
+def _pack_matrix(matrix: Matrix, key: str, arrays: Arrays) -> dict[str, Any]:
     if not is_sparse(matrix):
         arrays[key] = matrix
         return {"layout": "dense"}
-    for part in PARTS:
+    for part in SPARSE_PARTS:
         arrays[f"{key}.{part}"] = getattr(matrix, part)
     return {"layout": matrix.format, "shape": list(matrix.shape)}
 
 
-def _unpack(entry: Mapping[str, Any], key: str, arrays: Arrays) -> Matrix:
+def _unpack_matrix(entry: Mapping[str, Any], key: str, arrays: Arrays) -> Matrix:
     if entry["layout"] == "dense":
-        return _matrix(arrays[key], key)
-    return _sparse(entry["layout"], [arrays[f"{key}.{part}"] for part in PARTS], entry["shape"], key)
+        return _check_matrix(arrays[key], key)
+    return build_sparse(entry["layout"], [arrays[f"{key}.{part}"] for part in SPARSE_PARTS], entry["shape"], key)
 
 
-def _matrix(array: NDArray[Any], key: str) -> Matrix:
-    if array.ndim != 2 or array.dtype not in FLOATS or not np.isfinite(array).all():
+def _check_matrix(array: NDArray[Any], key: str) -> Matrix:
+    if array.ndim != 2 or array.dtype not in (np.float64, np.float32) or not np.isfinite(array).all():
         raise FileFormatError(f"{key} is not a finite matrix of floats")
     return array
-
-
-def _sparse(layout: str, parts: list[NDArray[Any]], shape: Any, key: str) -> Matrix:
-    data, indices, indptr = parts
-    if data.ndim != 1 or data.dtype not in FLOATS or not np.isfinite(data).all():
-        raise FileFormatError(f"{key} is not a finite matrix of floats")
-    rows, columns = (operator.index(length) for length in shape)
-    build = {"csr": sp.csr_array, "csc": sp.csc_array}[layout]
-    check_sparse_indices(layout, indices, indptr, (rows, columns), data.size)
-    return build((data, indices, indptr), shape=(rows, columns))
 
 
 def _pack_fitted(fitted: FittedMap, key: str, arrays: Arrays) -> dict[str, Any]:
@@ -185,9 +170,9 @@ def _pack_fitted(fitted: FittedMap, key: str, arrays: Arrays) -> dict[str, Any]:
 def _unpack_fitted(entry: Mapping[str, Any], key: str, arrays: Arrays, k: int) -> FittedMap:
     prefix = f"{key}.state."
     state = {name.removeprefix(prefix): array for name, array in arrays.items() if name.startswith(prefix)}
-    inputs, names = _texts(entry["inputs"], f"inputs of {key}"), _texts(entry["names"], f"features of {key}")
+    inputs, names = _check_texts(entry["inputs"], f"inputs of {key}"), _check_texts(entry["names"], f"features of {key}")
     declared = FeatureMap.parse(entry["declared"])
-    if isinstance(declared, (Concat, Transformer)):
+    if not declared.is_savable:
         raise FileFormatError(f"a fitted {type(declared).__name__} is never saved")
     if not inputs or len(names) != k:
         raise FileFormatError(f"{key} has {k} features, but its map names {len(names)}")
@@ -196,21 +181,7 @@ def _unpack_fitted(entry: Mapping[str, Any], key: str, arrays: Arrays, k: int) -
 
 
 def _check_state(declared: FeatureMap, state: Arrays, d: int, k: int) -> None:
-    """Check what a map learned: every sparse matrix in it, and for the maps of momentlp that all is there and fits."""
-    shapes = {name: array.shape for name, array in state.items()}
-    for name in [name.removesuffix(".indptr") for name in state if name.endswith(".indptr")]:
-        parts = [state[f"{name}.{part}"] for part in PARTS]
-        matrix = _sparse("csr", parts, state[f"{name}.shape"].tolist(), name)
-        shapes.setdefault(name, matrix.shape)
-    expected = declared.state_shapes(shapes, d, k)
-    for name, shape in expected.items():
-        if shapes.get(name) != shape or 0 in shape:
-            raise FileFormatError(f"state {name!r} of a {declared.kind} map has not the shape {shape}")
-        if name in state and state[name].dtype.kind != ("i" if name in INDICES else "f"):
-            raise FileFormatError(f"state {name!r} of a {declared.kind} map does not hold numbers")
-        if name in FINITE and name in state and not np.isfinite(state[name]).all():
-            raise FileFormatError(f"state {name!r} of a {declared.kind} map is not finite")
-        if name in INDICES and not ((state[name] >= 0) & (state[name] < shapes[INDICES[name]][0])).all():
-            raise FileFormatError(f"state {name!r} of a {declared.kind} map points beyond its {INDICES[name]}")
-        if name in SCALARS and not 0 <= float(state[name]) < SCALARS[name]:
-            raise FileFormatError(f"state {name!r} of a {declared.kind} map is {state[name]}")
+    """Check the arrays of a fitted map: every sparse matrix, and all that the map declares."""
+    shapes = state_shapes(state)
+    for name, layout in declared.state_layout(shapes, d, k).items():
+        check_state_array(name, layout, state, shapes, f"the {declared.kind} map")

@@ -12,7 +12,7 @@ import scipy.sparse as sp
 from pydantic import BeforeValidator, Field, SerializeAsAny, model_validator
 
 from momentlp.errors import CompileError, DataError
-from momentlp.features import FeatureMap, FittedMap
+from momentlp.features import FeatureMap, FittedMap, depends_on_labels
 from momentlp.kinds import Kind
 from momentlp.points.arrays import FloatArray, IndexArray, Matrix
 from momentlp.points.chunked import Chunked
@@ -331,7 +331,7 @@ class Moment(Constraint):
         for number, part in enumerate(self.features.parts()):
             if number:
                 raise CompileError("Moment.features must be one map, not a Concat: use one Moment for each.")
-            if part.depends_on_labels():
+            if depends_on_labels(part):
                 raise CompileError("Moment.features depends on which points are labelled: put the map into Spec.features.")
             fitted, features = data.fit(part)
             names = tuple(f"{self.name}: {name}" for name in fitted.names)

@@ -10,7 +10,7 @@ import numpy as np
 import scipy.sparse as sp
 
 from momentlp.errors import CompileError, DataError
-from momentlp.features import FeatureMap, FittedMap
+from momentlp.features import FeatureMap, FittedMap, TransductiveMap, depends_on_labels
 from momentlp.points.arrays import FloatArray, IndexArray, Matrix, is_sparse
 from momentlp.points.chunked import Chunked
 from momentlp.points.validation import as_indices, as_vector, reject_index_labels
@@ -49,8 +49,9 @@ class Part:
         if known is None or counts is None:
             name = type(self.fitted.declared).__name__
             raise CompileError(f"{name} needs labelled points, but only the mean was given: use labelled= or sample=.")
-        fitted = self.fitted.declared.with_labels(self.fitted, known, counts)
-        return replace(self, fitted=fitted, features=fitted.declared.training(self.rows, fitted))
+        declared = self.fitted.declared
+        fitted = declared.with_labels(self.fitted, known, counts) if isinstance(declared, TransductiveMap) else self.fitted
+        return replace(self, fitted=fitted, features=declared.training(self.rows, fitted))
 
 
 @dataclass(frozen=True, eq=False)
@@ -171,11 +172,11 @@ def fit_part(part: FeatureMap, points: Matrix | Chunked, columns: tuple[str, ...
         fitted, lazy = part.fit_chunks(points)
         return Part(fitted, points, lazy, None if sample is None else fitted(sample, "sample"))
     rows, apart = points, sample
-    if sample is not None and (part.joint or part.depends_on_labels()):
+    if sample is not None and isinstance(part, TransductiveMap):
         both = [points, sample]
         rows, apart = sp.vstack(both, format="csr") if is_sparse(points) else np.vstack(both), None
     fitted = part.fit(rows, columns)
-    features = None if part.depends_on_labels() else part.training(rows, fitted)
+    features = None if depends_on_labels(part) else part.training(rows, fitted)
     return Part(fitted, rows, features, None if apart is None else fitted(apart, "sample"))
 
 

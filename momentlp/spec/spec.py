@@ -13,7 +13,7 @@ from pydantic_core import PydanticSerializationError
 
 from momentlp.errors import CompileError, DataError, FileFormatError, SpecError
 from momentlp.features import FeatureMap, Linear
-from momentlp.formats.untrusted_text import LONGEST_TEXT, LONGEST_YAML, parse_json, parse_yaml, require_yaml
+from momentlp.formats.untrusted_text import LONGEST_TEXT, LONGEST_YAML, format_yaml, parse_json, parse_yaml
 from momentlp.kinds import Declared, Kind, short_repr
 from momentlp.points.arrays import constant_vector, one_entry_if_constant
 from momentlp.points.chunked import Chunked
@@ -149,7 +149,7 @@ class Spec(Declared):
 
     def to_yaml(self) -> str:
         """Write the spec as YAML text. Needs PyYAML."""
-        return str(require_yaml().safe_dump(self.to_fields(), sort_keys=False))
+        return format_yaml(self.to_fields())
 
     @classmethod
     def from_yaml(cls, text: str) -> Self:

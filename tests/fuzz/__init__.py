@@ -1,1 +1,4 @@
-"""Fuzzing of everything that momentlp reads: ``targets`` says what, ``mutate`` how, ``run`` runs them for a bounded time."""
+"""Fuzzing of everything that momentlp reads.
+
+``honest`` makes valid files, ``mutate`` changes them, ``targets`` reads them, and ``run`` does that for a bounded time.
+"""

@@ -1,4 +1,4 @@
-"""Ways to spoil an honest file: blindly, or knowing what it is made of, so that the checks behind the first ones are met."""
+"""Ways to change a valid file: any bytes of it, or values inside its format, so that the later checks are reached too."""
 
 from __future__ import annotations
 
@@ -15,7 +15,8 @@ import pandas as pd
 import yaml
 
 from fuzz import honest
-from momentlp.formats.container import _digest
+from momentlp.formats.container import compute_digest
+from momentlp.formats.untrusted_text import format_yaml
 
 NUMBERS: list[Any] = [
     0, 1, -1, 2, 3, 0.5, 1e-320, 1e308, -1e308, 2**31, -(2**31), 2**53, 2**63, 10**30, 10**400, float("nan"), float("inf"),
@@ -38,20 +39,20 @@ def any_bytes(data: bytes, random: Random) -> bytes:
     """Change, cut, repeat or insert a few bytes anywhere."""
     spoiled = bytearray(data or b"\0")
     for _ in range(random.choice((1, 1, 2, 5))):
-        place, length = random.randrange(len(spoiled) + 1), random.choice((1, 1, 2, 4, 30))
+        start, length = random.randrange(len(spoiled) + 1), random.choice((1, 1, 2, 4, 30))
         kind = random.randrange(6)
         if kind == 0:
-            spoiled[place : place + length] = random.randbytes(length)
+            spoiled[start : start + length] = random.randbytes(length)
         elif kind == 1:
-            del spoiled[place : place + length]
+            del spoiled[start : start + length]
         elif kind == 2:
-            spoiled[place:place] = random.choice(PIECES)
+            spoiled[start:start] = random.choice(PIECES)
         elif kind == 3:
-            del spoiled[place:]
+            del spoiled[start:]
         elif kind == 4:
-            spoiled[place:place] = spoiled[place : place + 8 * length]
-        elif place < len(spoiled):
-            spoiled[place] ^= 1 << random.randrange(8)
+            spoiled[start:start] = spoiled[start : start + 8 * length]
+        elif start < len(spoiled):
+            spoiled[start] ^= 1 << random.randrange(8)
         spoiled = spoiled or bytearray(b"\0")
     return bytes(spoiled)
 
@@ -67,13 +68,13 @@ def any_tree(tree: Any, random: Random) -> Any:
             return {**tree, str(random.choice(WORDS)): tree[key]}
         return {**tree, key: any_tree(tree[key], random)}
     if isinstance(tree, list) and tree and random.random() < 0.85:
-        place = random.randrange(len(tree))
+        position = random.randrange(len(tree))
         kind = random.randrange(6)
         if kind == 0:
-            return tree[:place] + tree[place + 1 :]
+            return tree[:position] + tree[position + 1 :]
         if kind == 1:
-            return [*tree, tree[place]]
-        return [*tree[:place], any_tree(tree[place], random), *tree[place + 1 :]]
+            return [*tree, tree[position]]
+        return [*tree[:position], any_tree(tree[position], random), *tree[position + 1 :]]
     nested: Any = tree
     for _ in range(random.choice((1, 1, 2, 60))):
         nested = [nested]
@@ -84,15 +85,15 @@ def any_tree(tree: Any, random: Random) -> Any:
 
 
 def spec_json(data: bytes, random: Random) -> bytes:
-    return _half(data, random, lambda: json.dumps(any_tree(json.loads(data), random)).encode())
+    return _inside_or_bytes(data, random, lambda: json.dumps(any_tree(json.loads(data), random)).encode())
 
 
 def spec_yaml(data: bytes, random: Random) -> bytes:
-    return _half(data, random, lambda: yaml.safe_dump(any_tree(yaml.safe_load(data), random)).encode())
+    return _inside_or_bytes(data, random, lambda: format_yaml(any_tree(yaml.safe_load(data), random)).encode())
 
 
 def problem_file(data: bytes, random: Random) -> bytes:
-    """Spoil arrays or the header of a saved problem and give it a new digest."""
+    """Change arrays or the header of a saved problem, and give it a new digest."""
 
     def inside() -> bytes:
         arrays = _arrays(data) or _arrays(random.choice(honest.problem_file()))
@@ -103,9 +104,9 @@ def problem_file(data: bytes, random: Random) -> bytes:
                 arrays["header"] = np.frombuffer(json.dumps(any_tree(tree, random)).encode(), dtype=np.uint8)
             else:
                 arrays = any_array(arrays, random)
-        return _zipped({**arrays, "digest": _digest(arrays)}, random)
+        return _zipped({**arrays, "digest": compute_digest(arrays)}, random)
 
-    return _half(data, random, inside)
+    return _inside_or_bytes(data, random, inside)
 
 
 def any_array(arrays: dict[str, np.ndarray], random: Random) -> dict[str, np.ndarray]:
@@ -138,7 +139,7 @@ def data_npz(data: bytes, random: Random) -> bytes:
         arrays = _arrays(data) or _arrays(random.choice(honest.data_npz()))
         return _zipped(any_array(arrays, random), random)
 
-    return _half(data, random, inside)
+    return _inside_or_bytes(data, random, inside)
 
 
 def data_npy(data: bytes, random: Random) -> bytes:
@@ -148,7 +149,7 @@ def data_npy(data: bytes, random: Random) -> bytes:
         np.save(stream, any_array({"x": array}, random).get("x", array))
         return stream.getvalue()
 
-    return _half(data, random, inside)
+    return _inside_or_bytes(data, random, inside)
 
 
 def data_csv(data: bytes, random: Random) -> bytes:
@@ -158,7 +159,7 @@ def data_csv(data: bytes, random: Random) -> bytes:
         row[random.randrange(len(row))] = random.choice([*PIECES, *(str(number).encode() for number in NUMBERS)])
         return b"\n".join(b",".join(row) for row in rows)
 
-    return _half(data, random, inside)
+    return _inside_or_bytes(data, random, inside)
 
 
 def data_parquet(data: bytes, random: Random) -> bytes:
@@ -178,17 +179,17 @@ def data_parquet(data: bytes, random: Random) -> bytes:
         pd.DataFrame({str(random.choice(WORDS)): column for column in chosen}).to_parquet(stream)
         return stream.getvalue()
 
-    return _half(data, random, inside)
+    return _inside_or_bytes(data, random, inside)
 
 
-def _half(data: bytes, random: Random, inside: Callable[[], bytes]) -> bytes:
-    """Spoil what is inside, or the bytes; the bytes where there is nothing to be found inside."""
+def _inside_or_bytes(data: bytes, random: Random, inside: Callable[[], bytes]) -> bytes:
+    """Change values inside the format, or bytes; bytes if the file is not of its format any more."""
     if random.random() < 0.7:
         try:
             with warnings.catch_warnings(), np.errstate(all="ignore"):
                 warnings.simplefilter("ignore")
                 return inside()
-        except Exception:  # noqa: BLE001  what is spoiled already may not be spoiled further in every way
+        except Exception:  # noqa: BLE001  a file that was changed before may no longer be of its format
             return any_bytes(data, random)
     return any_bytes(data, random)
 
@@ -202,16 +203,16 @@ def _arrays(data: bytes) -> dict[str, np.ndarray]:
 
 
 def _zipped(arrays: dict[str, np.ndarray], random: Random) -> bytes:
-    """Write a .npz, at times with one member of it spoiled, packed, or there twice."""
+    """Write a .npz, sometimes with one member changed, compressed, or there twice."""
     packing, spoiled, stream = random.choice((0, 0, 0, 0, 8, 14)), random.random() < 0.2, io.BytesIO()
     names = [*arrays, *random.choices(list(arrays), k=random.random() < 0.05)]
-    unlucky = random.choice(names)
+    changed = random.choice(names)
     with zipfile.ZipFile(stream, "w", packing) as archive:
         for name in names:
             content = io.BytesIO()
             np.save(content, arrays[name], allow_pickle=False)
             written = content.getvalue()
-            if name == unlucky and spoiled:
+            if name == changed and spoiled:
                 written = any_bytes(written[:128], random) + written[128:]
             archive.writestr(f"{name}.npy", written)
     return stream.getvalue()

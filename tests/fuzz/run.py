@@ -1,9 +1,10 @@
 """Fuzz the readers for a bounded time, each target in a process of its own.
 
-    python tests/fuzz/run.py --seconds 60                      every target, a minute each, by atheris
-    python tests/fuzz/run.py --seconds 60 --target spec_yaml   one of them
-    python tests/fuzz/run.py --seconds 60 --engine random      by plain random changes: needs nothing installed
-    python tests/fuzz/run.py --target spec_yaml --reproduce F  run one file, as a finding names it
+    cd tests
+    python -m fuzz.run --seconds 60                      every target, a minute each, by atheris
+    python -m fuzz.run --seconds 60 --target spec_yaml   one of them
+    python -m fuzz.run --seconds 60 --engine random      by random changes: needs no further package
+    python -m fuzz.run --target spec_yaml --reproduce F  run one file, as a finding names it
 
 The exit status is 0 if nothing was found, 1 if something was, 2 if atheris is not installed.
 """
@@ -27,14 +28,13 @@ from pathlib import Path
 from random import Random
 from typing import Any, NoReturn
 
-sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
-
 NAMES = ("spec_json", "spec_yaml", "problem_file", "data_csv", "data_npy", "data_npz", "data_parquet")
-LONGEST_FILE = 1 << 16  # bytes: small files find as much as large ones, and sooner
-PER_INPUT = 20  # seconds that one file may take
-MEMORY = 3072  # MiB that the process may grow to
-GRACE = 120  # seconds to start and to stop, on a busy machine
-MOST_FINDINGS = 20
+TESTS = Path(__file__).resolve().parents[1]
+MAX_FILE_BYTES = 1 << 16  # small files find as much as large ones, and sooner
+MAX_FILE_SECONDS = 20  # that reading one file may take
+MAX_MEMORY_MIB = 3072  # of the process
+START_SECONDS = 120  # to start and to stop, on a busy machine
+MAX_FINDINGS = 20  # after which a target stops
 
 
 def main() -> int:
@@ -48,7 +48,7 @@ def main() -> int:
     if options.engine == "atheris" and importlib.util.find_spec("atheris") is None:
         _say("atheris is not installed: run pip install atheris, or use --engine random.")
         return 2
-    out = options.out or Path(tempfile.mkdtemp(prefix="momentlp-fuzz-"))
+    out = (options.out or Path(tempfile.mkdtemp(prefix="momentlp-fuzz-"))).resolve()
     out.mkdir(parents=True, exist_ok=True)
     found = [_fuzz(name, options.seconds, options.engine, out) for name in ([options.target] if options.target else NAMES)]
     _say(f"{sum(found)} finding(s)" + (f", saved in {out}" if sum(found) else ""))
@@ -82,28 +82,30 @@ def _reproduce(name: str, path: Path) -> int:
 def _fuzz(name: str, seconds: float, engine: str, out: Path) -> int:
     """Run one target in a process of its own, print a line about it, and return the number of findings."""
     before = set(out.iterdir())
-    command = [sys.executable, __file__, "--worker", "--engine", engine, "--target", name]
+    command = [sys.executable, "-m", "fuzz.run", "--worker", "--engine", engine, "--target", name]
     command += ["--seconds", str(seconds), "--out", str(out)]
     log = out / f"{name}.log"
-    with log.open("wb") as stream, tempfile.TemporaryDirectory() as scratch:  # a process that is ended cleans up nothing
+    with log.open("wb") as stream, tempfile.TemporaryDirectory() as scratch:  # a killed process removes none of its files
         environment = {**os.environ, "TMPDIR": scratch}
-        process = subprocess.Popen(command, stdout=stream, stderr=subprocess.STDOUT, start_new_session=True, env=environment)
+        process = subprocess.Popen(
+            command, stdout=stream, stderr=subprocess.STDOUT, start_new_session=True, env=environment, cwd=TESTS
+        )
         try:
-            status = process.wait(timeout=seconds + GRACE)
+            status = process.wait(timeout=seconds + START_SECONDS)
         except subprocess.TimeoutExpired:
             status = None
         finally:
             _end(process)
     text = log.read_text(errors="replace")
     current = out / f"{name}-current"
-    if current.exists() and status != 0:  # the process went down with this file in hand
+    if current.exists() and status != 0:  # the process died while it read this file
         current.rename(out / f"{name}-crash-{hashlib.sha256(current.read_bytes()).hexdigest()[:12]}")
     current.unlink(missing_ok=True)
     findings = sorted(path for path in set(out.iterdir()) - before if path != log)
     went_wrong = status != 0 and not findings
-    _say(f"{name:13} {_numbers(text)}, {len(findings) + went_wrong} finding(s)")
+    _say(f"{name:13} {_format_counts(text)}, {len(findings) + went_wrong} finding(s)")
     for path in findings:
-        _say(f"  python {__file__} --target {name} --reproduce {path}")
+        _say(f"  python -m fuzz.run --target {name} --reproduce {path}")
     if went_wrong:
         _say(f"  it ended with status {status} and left no file; see {log}")
     elif not findings:
@@ -112,13 +114,13 @@ def _fuzz(name: str, seconds: float, engine: str, out: Path) -> int:
 
 
 def _end(process: subprocess.Popen[bytes]) -> None:
-    """Leave nothing behind of a process and of those it started."""
+    """Kill a process and those it started."""
     with contextlib.suppress(ProcessLookupError):
         os.killpg(process.pid, signal.SIGKILL)
     process.wait()
 
 
-def _numbers(log: str) -> str:
+def _format_counts(log: str) -> str:
     runs = re.findall(r"(?:number_of_executed_units: |^#)(\d+)", log, re.MULTILINE)
     seen = re.findall(r"cov: (\d+) ft: \d+ corp: (\d+)", log)
     coverage = f", coverage {seen[-1][0]}, corpus {seen[-1][1]}" if seen else ""
@@ -141,9 +143,9 @@ def _work_atheris(name: str, seconds: float, out: Path) -> NoReturn:
         (Path(corpus) / str(number)).write_bytes(seed)
     flags = {
         "max_total_time": max(1, round(seconds)),
-        "max_len": LONGEST_FILE,
-        "timeout": PER_INPUT,
-        "rss_limit_mb": MEMORY,
+        "max_len": MAX_FILE_BYTES,
+        "timeout": MAX_FILE_SECONDS,
+        "rss_limit_mb": MAX_MEMORY_MIB,
         "artifact_prefix": f"{out}/{name}-",
         "print_final_stats": 1,
     }
@@ -154,24 +156,24 @@ def _work_atheris(name: str, seconds: float, out: Path) -> NoReturn:
 
 
 def _work_randomly(name: str, seconds: float, out: Path) -> NoReturn:
-    """Change honest files at random until the time is up; every file is on disk before it is tried."""
+    """Change valid files at random until the time is up; every file is on disk before it is read."""
     from fuzz.targets import TARGETS
 
     target, random, current = TARGETS[name], Random(time.time_ns()), out / f"{name}-current"
-    signal.signal(signal.SIGALRM, _too_long)
+    signal.signal(signal.SIGALRM, _raise_timeout)
     end, runs, seen = time.monotonic() + seconds, 0, set()
-    while time.monotonic() < end and len(seen) < MOST_FINDINGS:
+    while time.monotonic() < end and len(seen) < MAX_FINDINGS:
         data = random.choice(target.seeds())
         for _ in range(random.choice((1, 1, 2, 4))):
-            data = target.mutate(data, random)[:LONGEST_FILE]
+            data = target.mutate(data, random)[:MAX_FILE_BYTES]
         current.write_bytes(data)
         runs += 1
         try:
-            signal.alarm(PER_INPUT)
+            signal.alarm(MAX_FILE_SECONDS)
             target.check(data)
-            if resource.getrusage(resource.RUSAGE_SELF).ru_maxrss > MEMORY << 10:
-                raise MemoryError(f"more than {MEMORY} MiB")
-        except Exception as error:  # noqa: BLE001  whatever comes out is what is looked for
+            if resource.getrusage(resource.RUSAGE_SELF).ru_maxrss > MAX_MEMORY_MIB << 10:
+                raise MemoryError(f"more than {MAX_MEMORY_MIB} MiB")
+        except Exception as error:  # noqa: BLE001  every error is a finding
             signal.alarm(0)
             where = traceback.extract_tb(error.__traceback__)[-1]
             if (cause := (type(error), where.filename, where.lineno)) not in seen:
@@ -179,7 +181,7 @@ def _work_randomly(name: str, seconds: float, out: Path) -> NoReturn:
                 traceback.print_exc()
                 (out / f"{name}-{type(error).__name__}-{hashlib.sha256(data).hexdigest()[:12]}").write_bytes(data)
             if isinstance(error, MemoryError):
-                break  # what was the most once stays so
+                break  # the peak never goes down again
         finally:
             signal.alarm(0)
     current.unlink()
@@ -187,8 +189,8 @@ def _work_randomly(name: str, seconds: float, out: Path) -> NoReturn:
     sys.exit(bool(seen))
 
 
-def _too_long(*_: object) -> NoReturn:
-    raise TimeoutError(f"one file took more than {PER_INPUT} seconds")
+def _raise_timeout(*_: object) -> NoReturn:
+    raise TimeoutError(f"one file took more than {MAX_FILE_SECONDS} seconds")
 
 
 def _say(text: str) -> None:

@@ -1,7 +1,7 @@
-"""What is fuzzed: each target takes the bytes of a file and does with it what a user would.
+"""The targets of fuzzing: each reads the bytes of a file and uses them as a user would.
 
-A :class:`~momentlp.MomentLPError` is the right answer to a bad file. Anything else that comes out of :meth:`Target.check`,
-an answer that takes long, or one that takes much memory, is a finding.
+A bad file must raise a :class:`~momentlp.MomentLPError`. Any other error of :meth:`Target.check` is a finding,
+and so is a file that takes long or needs much memory.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ from momentlp.points.arrays import is_sparse
 from momentlp.points.validation import as_indices, as_points, as_vector
 from momentlp.solution.separator import Separator
 
-TINY = 10_000  # entries: what is larger is read, but not worked with
+MAX_ENTRIES = 10_000  # of a problem that is used; a larger one is only read
 
 
 @dataclass(frozen=True)
@@ -32,13 +32,13 @@ class Target:
     Attributes
     ----------
     ending : str
-        Of the name that the file gets.
+        The end of the name of the file.
     read : callable
         Reads the file at a path and uses what it holds.
     seeds : callable
-        Returns honest files.
+        Returns valid files.
     mutate : callable
-        Spoils a file.
+        Changes a file.
     """
 
     ending: str
@@ -49,7 +49,7 @@ class Target:
     def check(self, data: bytes) -> bool:
         """Return whether the file is taken; raise what is not a MomentLPError."""
         with tempfile.TemporaryDirectory() as folder, warnings.catch_warnings(), np.errstate(all="ignore"):
-            warnings.simplefilter("ignore")  # values that overflow are the data's business; files must not crash
+            warnings.simplefilter("ignore")  # overflow in the data is not a finding
             path = Path(folder) / f"file{self.ending}"
             path.write_bytes(data)
             try:
@@ -67,13 +67,13 @@ def _use_spec(path: Path) -> None:
     written = spec.to_json()
     if mlp.Spec.from_json(written).to_json() != written:
         raise AssertionError("a spec that was read is not the same after another trip through JSON")
-    if not any(isinstance(part, mlp.Transformer) for part in spec.features.parts()):  # they may compute as long as they like
+    if not any(isinstance(part, mlp.Transformer) for part in spec.features.parts()):  # they may take any time
         spec.compile(honest.points(), labelled=[0, 1, 2])
 
 
 def _use_problem(path: Path) -> None:
     problem = mlp.Problem.load(path)
-    if problem.n_points * problem.n_moments > TINY:
+    if problem.n_points * problem.n_moments > MAX_ENTRIES:
         return
     mlp.Certificate.of(problem, np.zeros(problem.n_points), np.zeros(problem.n_moments))
     problem.linear_program()
@@ -87,7 +87,7 @@ def _use_data(path: Path) -> None:
     """Use a file as points and as row numbers and as a mean; it is taken if it is one of them."""
     uses = (
         _as_points,
-        lambda path: as_indices(read_numbers(path), TINY),
+        lambda path: as_indices(read_numbers(path), MAX_ENTRIES),
         lambda path: as_vector(read_numbers(path), 1, "mean"),
     )
     refusals = []

@@ -62,18 +62,18 @@ def test_points_too_near_to_tell_apart_are_joined() -> None:
 @pytest.mark.parametrize("columns", [(), (3,)])
 def test_an_average_is_the_mean_where_walks_end(restart: float, columns: tuple[int, ...]) -> None:
     values = random.normal(size=(90, *columns))
-    assert np.allclose(GRAPH.averaged(values, restart), walk(GRAPH.weights, restart) @ values, atol=1e-9)
+    assert np.allclose(GRAPH.average(values, restart), walk(GRAPH.weights, restart) @ values, atol=1e-9)
 
 
 @pytest.mark.parametrize("restart", [0.02, 0.3, 1.0])
 def test_what_is_the_same_everywhere_stays_so(restart: float) -> None:
-    assert np.allclose(GRAPH.averaged(np.full(90, 7.0), restart), 7.0)
-    assert np.array_equal(GRAPH.averaged(np.zeros(90), restart), np.zeros(90))
+    assert np.allclose(GRAPH.average(np.full(90, 7.0), restart), 7.0)
+    assert np.array_equal(GRAPH.average(np.zeros(90), restart), np.zeros(90))
 
 
 def test_a_walk_that_stops_at_once_changes_nothing() -> None:
     values = random.normal(size=90)
-    assert np.allclose(GRAPH.averaged(values, 1.0), values)
+    assert np.allclose(GRAPH.average(values, 1.0), values)
 
 
 # The walk to the labelled points

@@ -21,7 +21,7 @@ from hypothesis.extra import numpy as hnp
 from scipy.sparse.linalg import aslinearoperator
 
 import momentlp as mlp
-from momentlp.formats.container import _digest
+from momentlp.formats.container import compute_digest
 from momentlp.points.arrays import is_sparse
 
 
@@ -166,7 +166,7 @@ def test_arrays_that_do_not_fit_are_refused(tmp_path: Path) -> None:
         ("block0.features", np.full((30, 3), np.nan)),
     ):
         changed = {name: array for name, array in arrays.items() if name != "digest"} | {key: wrong}
-        np.savez(path, **changed, digest=_digest(changed))  # as one who tampers with the file on purpose would
+        np.savez(path, **changed, digest=compute_digest(changed))  # as one who tampers with the file on purpose would
         with pytest.raises(mlp.FileFormatError, match="finite matrix" if "features" in key else key.rpartition(".")[2]):
             mlp.Problem.load(path)
 

@@ -1,0 +1,54 @@
+"""Statistics of columns: sums of parts, weights, sparse columns, constant columns."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+import scipy.sparse as sp
+from helpers.chunked_points import (
+    close,
+    points,
+)
+
+from momentlp.points.statistics import ColumnStatistics, column_spread
+
+
+def test_summaries_of_parts_add_up() -> None:
+    X = points(np.float64) + 1e6
+    whole = ColumnStatistics.of(X[:100]) + ColumnStatistics.of(X[100:])
+    assert close(whole.mean, X.mean(axis=0))
+    assert np.allclose(whole.square, ((X - X.mean(axis=0)) ** 2).sum(axis=0), rtol=1e-9, atol=1e-6)
+
+
+@pytest.mark.parametrize("build", [np.asarray, sp.csr_array])
+def test_the_spread_is_the_standard_deviation(build: Any) -> None:
+    X = np.where(np.random.default_rng(0).random((50, 3)) < 0.5, 0.0, np.random.default_rng(1).normal(size=(50, 3)))
+    assert np.allclose(column_spread(build(X)), X.std(axis=0))
+
+
+@pytest.mark.parametrize("build", [np.asarray, sp.csr_array])
+def test_weights_count_rows_as_often_as_they_say(build: Any) -> None:
+    X = np.array([[0.0, 1.0], [2.0, 0.0], [5.0, 7.0], [100.0, 100.0]])
+    repeated = X[[0, 0, 1, 2, 2, 2]]
+    weights = np.array([2.0, 1.0, 3.0, 0.0])
+    assert np.allclose(column_spread(build(X), weights=weights), repeated.std(axis=0))
+    assert np.allclose(column_spread(build(X), weights=np.zeros(4)), X.std(axis=0))
+
+
+@pytest.mark.parametrize("build", [np.asarray, sp.csr_array])
+def test_a_column_that_does_not_vary_gets_the_constant(build: Any) -> None:
+    X = np.full((7, 2), 0.1)
+    X[:, 1] = np.arange(7)
+    spread = column_spread(build(X), constant=3.0)
+    assert spread[0] == 3.0
+    assert spread[1] == pytest.approx(2.0)
+
+
+def test_entries_that_are_not_finite_show() -> None:
+    X = points(np.float64)
+    assert ColumnStatistics.of(X).finite
+    for bad in (np.nan, np.inf, -np.inf):
+        X[5, 2] = bad
+        assert not ColumnStatistics.of(X).finite
