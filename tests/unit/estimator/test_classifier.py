@@ -225,7 +225,7 @@ def test_weights_that_make_no_sense(weight: np.ndarray, words: str) -> None:
         ({"probability": 1}, "probability must be True or False, not 1"),
         ({"constraints": [mlp.Known(negatives=np.flatnonzero(y)[:1])]}, "among the positives of one and the negatives"),
         ({"constraints": [mlp.GroupShare("x7", low={"1": 0.5})]}, "GroupShare.groups names column 'x7'"),
-        ({"tol": -1.0}, "tol must be a number greater than 0"),
+        ({"tol": -1.0}, "tol must be a number above 0"),
         ({"time_limit": 0.0}, "time_limit must be a number greater than 0"),
         ({"solve_params": {"start": None}}, "the estimator makes its own starts"),
         ({"solve_params": {"tol": 1e-3}}, "solve_params holds 'tol': use the parameter tol=0.001 of the estimator"),
