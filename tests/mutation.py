@@ -60,7 +60,7 @@ MUTANTS = (
     Mutant("upper and lower face the wrong way", "momentlp/certificate.py", "facing = np.where(y > 0, problem.upper, problem.lower)\n    wrong", "facing = np.where(y < 0, problem.upper, problem.lower)\n    wrong"),
     Mutant("no scaling", "momentlp/scaling.py", "factors=1.0 / _power_of_two(sizes)", "factors=np.ones_like(sizes)"),
     Mutant("multipliers are not scaled back", "momentlp/scaling.py", "answer.multipliers * self.factors * self.weight", "answer.multipliers * self.weight"),
-    Mutant("noise is scaled up", "momentlp/scaling.py", 'np.where(problem.noise, problem.A.each("offset"), sizes)', "sizes"),
+    Mutant("noise is scaled up", "momentlp/scaling.py", 'np.where(problem.noise, problem.A.per_moment("noise_scale"), sizes)', "sizes"),
     Mutant("real data is called noise", "momentlp/moments.py", "same = (high - low <= ulp) &", "same = (high - low <= 1e9 * ulp) &"),
     Mutant("a tolerance on the mean has the wrong sign", "momentlp/moments.py", "np.concatenate([-width, width[loose]])", "np.concatenate([width, -width[loose]])"),
     Mutant("a tolerance on the sum is one-sided", "momentlp/moments.py", '"lower": -width,', '"lower": 0 * width,'),

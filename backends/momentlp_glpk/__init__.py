@@ -108,7 +108,7 @@ class Glpk(Backend):
                 raise OptionError(f"glpk's method {method!r} has no {common}: leave it out or use method='simplex'.")
         if native.get("presolve") and options.progress is not None:
             raise OptionError("glpk reports no progress while it presolves: leave out progress or presolve.")
-        program = problem.linear_program().equilibrated()
+        program = problem.linear_program().with_scaled_outliers()
         started = time.perf_counter()
         with _one_at_a_time, _log_to(options.sink), _loaded(program) as handle:
             if method == "interior":

@@ -64,7 +64,7 @@ class Highs(Backend):
 
         highs = highspy.Highs()
         _set(highs, "output_flag", False)
-        program = problem.linear_program().equilibrated()
+        program = problem.linear_program().with_scaled_outliers()
         _configure(highs, program, options)
         _pass(highs, program)
         if options.start is not None:

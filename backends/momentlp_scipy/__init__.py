@@ -62,7 +62,7 @@ class Scipy(Backend):
         """Solve with linprog."""
         linprog = import_interruptible("scipy.optimize").linprog
         method, settings = self._settings(options)
-        program = problem.linear_program().equilibrated()
+        program = problem.linear_program().with_scaled_outliers()
         rows = program.matrix.shape[0]
         bounds = np.vstack(
             [

@@ -157,7 +157,7 @@ def _read(problem: Problem, tight: Problem, y: FloatArray, factor: float) -> Flo
             both = part[: block.origin.size] + part[block.origin.size :]
             price -= factor * float(np.abs(both) @ np.asarray(block.width)) if block.tolerance_on == "mean" else 0.0
             found.append(_sides(now, both))
-        elif block.counts_alike:  # a bound on the size is the row of the size once more
+        elif block.is_same_for_all_points:  # a bound on the size is the row of the size once more
             price -= float(block.shift @ part)
             found.append(np.zeros(part.size))
         else:

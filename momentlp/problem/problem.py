@@ -150,7 +150,7 @@ class Problem:
     def scale(self) -> FloatArray:
         """The largest absolute entry of every moment: the unit in which multipliers are weighed and solvers fed."""
         with np.errstate(over="ignore", invalid="ignore"):
-            largest = self.A.each("largest")
+            largest = self.A.per_moment("max_abs")
         self.require_finite(largest)
         return largest
 
@@ -160,7 +160,7 @@ class Problem:
 
         Scaled up like the others, such a moment would be an equation that no set of points can meet. It asks for nothing.
         """
-        return self.A.each("noise").astype(bool)
+        return self.A.per_moment("noise").astype(bool)
 
     def require_finite(self, per_moment: FloatArray) -> None:
         """Raise if a moment overflows."""

@@ -214,7 +214,7 @@ def _look(
     out = np.maximum(h - caps, -h) / np.where(caps > 0, caps, largest_cap)
     return _Seen(
         activity=activity,
-        magnitude=A.each("magnitude", some) if spares else np.zeros_like(activity),
+        magnitude=A.per_moment("magnitude", some) if spares else np.zeros_like(activity),
         point_terms=float(point_terms.sum()),
         objective=float(weights @ h),
         slack=float(np.max(point_terms - scores * h)),
@@ -237,11 +237,11 @@ def _moment_residual(problem: Problem, h: FloatArray, seen: _Seen) -> float:
     if not rows.size:
         return 0.0
     facing = np.where(activity > problem.upper, problem.upper, problem.lower)[rows]
-    rounding = problem.A.each("rounding", h)[rows]
+    rounding = problem.A.per_moment("rounding", h)[rows]
     noise = 16 * np.finfo(np.float64).eps * (seen.magnitude[rows] + np.abs(facing))
     if (over[rows] <= noise + rounding).all():  # then another look at all points would say so too
         return 0.0
-    noise = 16 * np.finfo(np.float64).eps * (problem.A.each("magnitude", h)[rows] + np.abs(facing))
+    noise = 16 * np.finfo(np.float64).eps * (problem.A.per_moment("magnitude", h)[rows] + np.abs(facing))
     excess = over[rows] - noise - rounding
     rows, excess = rows[excess > 0], excess[excess > 0]
     if not rows.size:
@@ -310,7 +310,9 @@ def _known(bound: float) -> float:
 def _score_rounding(problem: Problem, y: FloatArray) -> float:
     """Return the rounding of scores beside the size of what is added up in them; zero where it cannot matter."""
     unit = 4 * float(np.finfo(np.float64).eps)
-    most = unit * float(problem.caps.sum()) * float((np.abs(y) * (problem.scale + problem.A.each("cancelled"))).sum())
+    most = (
+        unit * float(problem.caps.sum()) * float((np.abs(y) * (problem.scale + problem.A.per_moment("cancellation"))).sum())
+    )
     return 0.0 if most <= 1e-9 * problem.point_weight else unit
 
 
@@ -321,7 +323,7 @@ def _point_terms(A: MomentMatrix, y: FloatArray, scores: FloatArray, caps: Float
     made of it would be none.
     """
     if rounding:
-        scores = scores + rounding * A.absolute(y)
+        scores = scores + rounding * A.score_magnitude(y)
     return np.where(caps > 0, caps * np.maximum(scores, 0.0), 0.0)
 
 

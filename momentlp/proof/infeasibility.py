@@ -29,7 +29,7 @@ def elastic_problem(problem: Problem) -> Problem:
     """Return the elastic problem: the same points with weight 0, then two more "points" per moment, p and q."""
     scale = problem.scale
     slack = sp.vstack([sp.diags_array(scale), -sp.diags_array(scale)], format="csr")
-    room = np.tile((problem.A.each("magnitude", problem.caps) + _largest_bound(problem)) / scale + 1.0, 2)
+    room = np.tile((problem.A.per_moment("magnitude", problem.caps) + _largest_bound(problem)) / scale + 1.0, 2)
     return append_points(replace(problem, weights=np.zeros(problem.n_points)), slack, -np.ones(slack.shape[0]), room)
 
 

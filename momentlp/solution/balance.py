@@ -167,7 +167,7 @@ def _moments(block: MomentBlock, h: FloatArray, y: FloatArray, caps: FloatArray)
 
 def _constraint(block: MomentBlock, h: FloatArray, y: FloatArray, caps: FloatArray) -> list[BalanceRow]:
     value, before = block.adjoint(h), block.adjoint(caps)
-    scale = block.typical()
+    scale = block.median_abs()
     target, start = np.clip(value, block.lower, block.upper), np.clip(before, block.lower, block.upper)
     return [
         BalanceRow(

@@ -57,7 +57,7 @@ class Separator:
         level = 1.0 - sum(
             float(block.shift @ part)
             for block, part in zip(problem.blocks, parts, strict=True)
-            if bare or block.fitted is not None or block.counts_alike
+            if bare or block.fitted is not None or block.is_same_for_all_points
         )
         names = tuple(
             name

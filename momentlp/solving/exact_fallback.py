@@ -52,7 +52,7 @@ def _forgiving(block: MomentBlock) -> MomentBlock:
     """Return the rows of a mean with room for its rounding, in proportion to the size of the set."""
     if block.tolerance_on is None:
         return block
-    room = np.where(block.noise(), block.largest(), block.rounding(np.ones(1)))
+    room = np.where(block.noise(), block.max_abs(), block.rounding(np.ones(1)))
     once = sp.eye_array(block.n_moments, format="csc") if block.transform is None else block.transform
     return replace(
         block,

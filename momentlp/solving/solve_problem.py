@@ -211,7 +211,7 @@ def _attempt(
     pair, certificate, repairs = _certified(problem, units.read(problem, answer), answer, tol, repair)
     tighter = _tighter(problem, solver, options, answer, clock) if repair else None
     if tighter is not None and not certificate.holds(tol) and not _shows_empty(problem, pair[1], certificate.bound):
-        units = Units.of(problem, problem.A.each("typical"))
+        units = Units.of(problem, problem.A.per_moment("median_abs"))
         again = _run(solver, units.apply(problem), units.started(tighter))
         clock.lap("run")
         other = _certified(problem, units.read(problem, again), again, tol)

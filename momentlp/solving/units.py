@@ -28,7 +28,7 @@ class Units:
         """Bring moments of the given sizes, the typical cap and the largest weight to between 1 and 2."""
         weights, caps = one_entry_if_constant(problem.weights)[0], one_entry_if_constant(problem.caps)[0]
         caps = caps[caps > 0]
-        sizes = np.where(problem.noise, problem.A.each("vanishing"), sizes)  # whose entries then vanish
+        sizes = np.where(problem.noise, problem.A.per_moment("noise_scale"), sizes)  # whose entries then vanish
         return cls(
             factors=1.0 / _power_of_two(sizes),
             weight=float(_power_of_two(np.abs(weights).max(initial=0.0))),

@@ -150,7 +150,7 @@ def _vertex(problem: Problem, h: FloatArray, y: FloatArray) -> Vertex:
     to_lower, to_upper = np.abs(activity - problem.lower), np.abs(activity - problem.upper)
     pull = np.abs(y) * scale
     held = (pull > NEAR * pull.max(initial=0.0)) | (problem.lower == problem.upper)
-    touched = ~held & (np.minimum(to_lower, to_upper) <= NEAR * (scale + problem.A.each("magnitude", h)))
+    touched = ~held & (np.minimum(to_lower, to_upper) <= NEAR * (scale + problem.A.per_moment("magnitude", h)))
     return Vertex(
         at_high=np.concatenate([h > caps / 2, np.where(held & (y != 0), y > 0, to_upper < to_lower)]),
         between=between.tolist(),
