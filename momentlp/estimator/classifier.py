@@ -319,7 +319,7 @@ class MomentClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]  #
         Spec(constraints=(*constraints, Known(positives=known)))  # an error if a labelled point is known to be outside
         spec = Spec(features=features, tolerance=tolerance, constraints=constraints)
         options = {"tol": self.tol, "time_limit": self.time_limit, **_solve_params(self.solve_params)}
-        prepared = spec.prepare(points, sample_weight=weight).remembering(known)
+        prepared = spec.prepare(points, sample_weight=weight).precompute_for(known)
         margin = 0.0 if self.margin == "auto" and self.tolerance is not None else _margin(self.margin)
         return Search(prepared, known, _smoothing(self.smoothing), self.backend, options, margin=margin)
 

@@ -62,7 +62,7 @@ def _format_lines(problem: Problem) -> Iterator[str]:
 
 
 def _row_type(low: float, high: float) -> str:
-    """Return the letter of a row: E for an equation, L for an upper bound (with a range, both), G for a lower, N for none."""
+    """Return the letter of a row: E for an equation, L if it has an upper bound, G if only a lower one, N if none."""
     if low == high:
         return "E"
     if np.isfinite(high):

@@ -18,7 +18,8 @@ from momentlp.features import FeatureMap, FittedMap
 from momentlp.kinds import Kind
 from momentlp.points.arrays import Matrix, is_sparse
 from momentlp.problem.problem import Problem
-from momentlp.spec.constraints import Constraint, Data
+from momentlp.spec.constraints import Constraint
+from momentlp.spec.data import Data
 
 __all__ = ["constraint", "feature_map"]
 

@@ -22,7 +22,8 @@ from momentlp.points.statistics import summarise
 from momentlp.points.validation import as_sample, as_vector
 from momentlp.problem.problem import Problem
 from momentlp.runtime.atomic_files import write_atomically
-from momentlp.spec.constraints import Constraint, Data
+from momentlp.spec.constraints import Constraint
+from momentlp.spec.data import Data
 from momentlp.spec.prepared import Prepared, fit_part, with_distinct_names
 from momentlp.spec.tolerances import Absolute, Tolerance
 
