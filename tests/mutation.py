@@ -56,7 +56,7 @@ class Mutant:
 MUTANTS = (
     Mutant("the bound counts the wrong points", "momentlp/certificate.py", "caps * np.maximum(scores, 0.0)", "caps * np.maximum(-scores, 0.0)"),
     Mutant("the certificate is skipped", "momentlp/certificate.py", "return bool(self.error <= tol)", "return True"),
-    Mutant("violated moments are forgiven", "momentlp/certificate.py", "_moment_residual(problem, h, seen), seen.out", "seen.out"),
+    Mutant("violated moments are forgiven", "momentlp/certificate.py", "compute_moment_residual(problem, h, sums.activity, sums.min_magnitude), sums.max_violation", "sums.max_violation"),
     Mutant("upper and lower face the wrong way", "momentlp/certificate.py", "facing = np.where(y > 0, problem.upper, problem.lower)\n    wrong", "facing = np.where(y < 0, problem.upper, problem.lower)\n    wrong"),
     Mutant("no scaling", "momentlp/scaling.py", "factors=1.0 / _power_of_two(sizes)", "factors=np.ones_like(sizes)"),
     Mutant("multipliers are not scaled back", "momentlp/scaling.py", "answer.multipliers * self.factors * self.weight", "answer.multipliers * self.weight"),
