@@ -22,12 +22,12 @@ from typing import TYPE_CHECKING, Self
 
 import numpy as np
 
-from momentlp.backend.interface import check_number
 from momentlp.points.arrays import FloatArray, constant_vector, one_entry_if_constant
 from momentlp.points.validation import as_vector
 from momentlp.problem.moment_matrix import MomentMatrix
 from momentlp.problem.problem import Problem
 from momentlp.proof.residual import compute_moment_residual
+from momentlp.runtime.argument_checks import check_number
 from momentlp.runtime.html_table import html_table
 
 if TYPE_CHECKING:
@@ -210,7 +210,7 @@ class Certificate:
         """
         from momentlp.proof.exact.proof import ask_glpk, prove
 
-        limit = None if time_limit is None else check_number("time_limit", time_limit)
+        limit = None if time_limit is None else check_number("time_limit", time_limit, above=0, infinite=True)
         proof = prove(self.problem, self.membership, self.multipliers, time_limit=limit)
         return replace(proof, second_opinion=ask_glpk(self.problem)) if second_opinion else proof
 

@@ -1,9 +1,12 @@
 """The minimum change of memberships that brings a violated moment back to its bound.
 
 Changing the membership of point i by one unit moves moment j by ``|A_ij|``, and the point has room for ``h_i`` units down or
-``u_i - h_i`` units up. The minimum total change that moves the moment by ``excess`` is a fractional knapsack problem: use
-the points with the largest entries first, the last one in part. If a single point has room enough, the one with the
-largest entry does it alone, and the change is ``excess / |A_ij|``.
+``u_i - h_i`` units up. If single points have room enough to move the moment by ``excess``, the one with the largest entry
+does it alone, and the change is ``excess / |A_ij|``. If none has, the minimum total change is a fractional knapsack problem:
+use the points with the largest entries first, the last one in part.
+
+The change of a single point may exceed the minimum, when points with larger entries but less room could share the work. The
+result is then too large, never too small, so a certificate does not accept more for it.
 
 If the points are in memory they are sorted by their entries. If they are read in chunks, two passes over the points avoid
 sorting all of them. The first finds the largest entry of a point that can do it alone. For moments without such a point,
