@@ -47,7 +47,8 @@ from momentlp.solving.comparison import Comparison, compare
 from momentlp.solving.many.solve_problems import FailedSolve, solve_many
 from momentlp.solving.solve_problem import solve
 from momentlp.solving.tolerance_path import Path, path
-from momentlp.spec.constraints import Constraint, Data, GroupShare, Known, Moment, Share
+from momentlp.spec.constraints import Constraint, GroupShare, Known, Moment, Share
+from momentlp.spec.data import Data
 from momentlp.spec.decorators import constraint, feature_map
 from momentlp.spec.prepared import Prepared
 from momentlp.spec.spec import Spec

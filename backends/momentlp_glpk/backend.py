@@ -63,7 +63,7 @@ class Glpk(Backend):
             raise OptionError(f"glpk's option 'method' must be one of {', '.join(METHODS)}, not {method!r}.")
         self.reject_unknown(native, {"method": METHODS, **METHODS[method]})
         check_common_options(method, native, options)
-        program = problem.linear_program().equilibrated()
+        program = problem.linear_program().with_scaled_outliers()
         started = time.perf_counter()
         with _solve_lock, _redirect_log(options.sink), load_program(program) as handle:
             if method == "interior":

@@ -61,7 +61,7 @@ class Highs(Backend):
 
         highs = highspy.Highs()
         set_option(highs, "output_flag", False)  # before anything else: HiGHS prints from the first call on
-        program = problem.linear_program().equilibrated()
+        program = problem.linear_program().with_scaled_outliers()
         set_options(highs, program, options)
         pass_program(highs, program)
         if options.start is not None:

@@ -34,7 +34,7 @@ def to_model(problem: Problem) -> Any:
     caps = problem.caps.tolist()
     model.membership = pyo.Var(model.points, bounds=lambda _, point: (0.0, caps[point]))
     variables = list(model.membership.values())
-    if program.counts:
+    if program.has_size_column:
         model.count = pyo.Var(bounds=(0.0, float(problem.caps.sum())))
         variables.append(model.count)
 
@@ -55,7 +55,7 @@ def to_model(problem: Problem) -> Any:
 
     model.moment_names = pyo.Set(initialize=list(problem.names), ordered=True)
     model.moments = pyo.Constraint(model.moment_names, rule=moment)
-    if program.counts:
+    if program.has_size_column:
         model.counting = pyo.Constraint(expr=linear_expression(program.n_moments) == 0.0)
     size = LinearExpression(constant=0.0, linear_coefs=problem.weights.tolist(), linear_vars=variables[: program.n_points])
     model.size = pyo.Objective(expr=size, sense=pyo.maximize)

@@ -62,7 +62,7 @@ class Scipy(Backend):
         linprog = import_interruptible("scipy.optimize").linprog
         self.reject_unknown(options.native, NATIVE_OPTIONS)
         method, settings = build_settings(options)
-        program = problem.linear_program().equilibrated()
+        program = problem.linear_program().with_scaled_outliers()
         rows = program.matrix.shape[0]
         bounds = np.vstack(
             [

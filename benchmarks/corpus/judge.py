@@ -89,7 +89,9 @@ class Truth:
             activity = problem.A.T @ h
             high = activity - problem.upper >= problem.lower - activity
             over = np.where(np.array(exact) > 0, np.where(high, exact, -np.array(exact)), 0.0)
-        rounding = 4 * np.finfo(float).eps * (problem.A.each("offset") * h.sum() + problem.A.each("magnitude", h))
+        rounding = (
+            4 * np.finfo(float).eps * (problem.A.per_moment("offset") * h.sum() + problem.A.per_moment("magnitude", h))
+        )
         excess = np.maximum(np.abs(over) - rounding, 0.0)
         excess[problem.noise] = 0.0
         return [(int(j), float(np.sign(over[j]) * excess[j])) for j in np.flatnonzero(excess)]

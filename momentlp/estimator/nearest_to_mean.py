@@ -163,7 +163,7 @@ def _read_multipliers(problem: Problem, tight: Problem, y: FloatArray, factor: f
             both = part[: block.origin.size] + part[block.origin.size :]
             price -= factor * float(np.abs(both) @ np.asarray(block.width)) if block.tolerance_on == "mean" else 0.0
             found.append(_split_by_sign(now, both))
-        elif block.counts_alike:  # a bound on the size is the row of the size once more
+        elif block.is_same_for_all_points:  # a bound on the size is the row of the size once more
             price -= float(block.shift @ part)
             found.append(np.zeros(part.size))
         else:

@@ -50,7 +50,7 @@ def build_search(
     Spec(constraints=(*constraints, Known(positives=known)))  # raises if a labelled point is declared to be outside
     spec = Spec(features=features, tolerance=tolerance, constraints=constraints)
     options = {"tol": params["tol"], "time_limit": params["time_limit"], **check_solve_params(params["solve_params"])}
-    prepared = spec.prepare(points, sample_weight=weight).remembering(known)
+    prepared = spec.prepare(points, sample_weight=weight).precompute_for(known)
     margin = check_margin(params["margin"])
     if margin == "auto" and params["tolerance"] is not None:
         margin = 0.0

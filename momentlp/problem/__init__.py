@@ -1,1 +1,1 @@
-"""The linear program: moments, bounds, weights and caps, its matrix form and its files. It knows neither specs nor solvers."""
+"""The linear program: moments, bounds, weights and caps, its matrix form and its files, without specs or solvers."""

@@ -1,18 +1,18 @@
-"""The linear program as solvers want it: one sparse matrix by columns, bounds on rows and columns, one cost.
+"""The linear program in the form that solvers take: one sparse matrix by columns, bounds on rows and columns, a cost.
 
 ::
 
     maximise  cost . x    subject to  row_lower <= M x <= row_upper,  col_lower <= x <= col_upper
 
-The first N columns are the memberships and the first m rows the moments, in order, so reading an answer back is a slice.
+The first N columns are the memberships and the first m rows are the moments, in order, so an answer is read by slicing.
 
-Sparse features that are centred would make M dense, because every point has ``-alpha`` in it. Then one more variable, the
-size ``n = sum(h)``, carries the centre instead (one more row ties it to h) and M keeps the sparsity of the data::
+Centring would make M dense for sparse features, because the row of every point would hold ``-alpha``. Therefore one more
+variable, the size ``n = sum(h)``, carries the centre, and one more row ties it to h. M stays as sparse as the data::
 
     (Phi T)^T h + constant n  in  [lower, upper],      sum(h) - n = 0,      n free
 
-The dual of a moment's row is the same in both forms: n is free, so its own column forces the dual of the last row to
-``constant . y``, and what is left for point i is ``w_i - (A y)_i``.
+The dual of a moment's row is the same in both forms: n is free, so its column forces the dual of the last row to
+``constant . y``, and the reduced cost of point i is ``w_i - (A y)_i``.
 """
 
 from __future__ import annotations
@@ -30,17 +30,32 @@ from momentlp.problem.moment_block import MomentBlock
 
 __all__ = ["LinearProgram", "build_linear_program"]
 
-DENSE = 0.5  # sparse features that are fuller than this are centred: the size n would only cost digits
-OUTLIER = 1024.0  # entries of scaled moments are about 1; beyond this a point is an outlier
-MAX_ENTRIES = np.iinfo(np.int32).max  # HiGHS and GLPK count entries in 32 bits
+MAX_SPARSE_DENSITY = 0.5  # share of nonzeros; fuller sparse features are centred, as the variable n would only cost digits
+OUTLIER_ENTRY = 1024.0  # entries of scaled moments are about 1; a point with an entry beyond this is an outlier
+MAX_ENTRIES = np.iinfo(np.int32).max  # HiGHS and GLPK index entries with 32-bit integers
 
 
 @dataclass(frozen=True, eq=False)
 class LinearProgram:
     """A maximisation in matrix form.
 
-    ``matrix`` is a csc_array with 32-bit indices and no stored zeros. ``unit``, if any, is what one unit of each column
-    stands for; :meth:`memberships` reads an answer back.
+    Attributes
+    ----------
+    matrix : csc_array
+        M, with 32-bit indices and no stored zeros.
+    cost, col_lower, col_upper : array, one entry per column
+    row_lower, row_upper : array, one entry per row
+    n_points, n_moments : int
+        N and m.
+    unit : array or None
+        The number of units of membership that one unit of each column stands for; None if all are 1.
+
+    Examples
+    --------
+    >>> import momentlp as mlp
+    >>> program = mlp.Problem.from_arrays([[-1.0], [1.0]], lower=0.0, upper=0.5).linear_program()
+    >>> program.matrix.toarray(), program.row_upper, program.col_upper
+    (array([[-1.,  1.]]), array([0.5]), array([1., 1.]))
     """
 
     matrix: Any
@@ -54,46 +69,53 @@ class LinearProgram:
     unit: FloatArray | None = None
 
     def memberships(self, x: Any) -> FloatArray:
-        """Read the memberships off the values of the columns."""
+        """Return the memberships, shape (N,), from the values of all columns."""
         h = np.asarray(x, dtype=np.float64)[: self.n_points]
         return h if self.unit is None else h * self.unit[: self.n_points]
 
-    def equilibrated(self) -> LinearProgram:
+    def with_scaled_outliers(self) -> LinearProgram:
         """Return the same program with columns of large entries scaled down to the size of the others.
 
-        Solvers keep variables within a tolerance. For a point that lies a million times further out than the rest, that
-        tolerance is worth a million points in its moments: such an outlier is counted in a smaller unit instead.
+        Solvers keep variables within an absolute tolerance. For a point a million times further out than the others, this
+        tolerance moves the sums as much as a million times the tolerance of another point would. So the membership of an
+        outlier is counted in a smaller unit.
         """
         sizes = np.abs(self.matrix.data)
-        if sizes.max(initial=0.0) <= OUTLIER:
+        if sizes.max(initial=0.0) <= OUTLIER_ENTRY:
             return self
-        largest = np.zeros(self.matrix.shape[1])
-        np.maximum.at(largest, np.repeat(np.arange(largest.size), np.diff(self.matrix.indptr)), sizes)
-        unit = np.where(largest > OUTLIER, np.exp2(-np.frexp(largest)[1].astype(np.float64)), 1.0)
+        max_abs = np.zeros(self.matrix.shape[1])
+        np.maximum.at(max_abs, np.repeat(np.arange(max_abs.size), np.diff(self.matrix.indptr)), sizes)
+        unit = np.where(max_abs > OUTLIER_ENTRY, np.exp2(-np.frexp(max_abs)[1].astype(np.float64)), 1.0)
         matrix = sp.csc_array(self.matrix @ sp.diags_array(unit))
         matrix.indices, matrix.indptr = matrix.indices.astype(np.int32), matrix.indptr.astype(np.int32)
         lower, upper = self.col_lower / unit, self.col_upper / unit
         return replace(self, matrix=matrix, cost=self.cost * unit, col_lower=lower, col_upper=upper, unit=unit)
 
     @property
-    def counts(self) -> bool:
+    def has_size_column(self) -> bool:
         """Whether the last column is the size ``n`` and the last row ties it to the memberships."""
         return bool(self.matrix.shape[1] > self.n_points)
 
 
 def build_linear_program(blocks: tuple[MomentBlock, ...], weights: FloatArray, caps: FloatArray) -> LinearProgram:
-    """Write blocks of moments out as one linear program."""
+    """Write blocks of moments out as one linear program.
+
+    Parameters
+    ----------
+    blocks : tuple of MomentBlock
+        Features that are read in chunks are loaded into memory.
+    weights, caps : array, shape (N,)
+
+    Raises
+    ------
+    CompileError
+        If the matrix has more entries than solvers can address, or the features do not fit in memory.
+    """
     blocks = tuple(replace(block, features=load_in_memory(block.features, "writing the program out")) for block in blocks)
     weights, caps = np.ascontiguousarray(weights), np.ascontiguousarray(caps)
-    sparse = [is_sparse(block.features) and block.features.nnz <= DENSE * np.prod(block.features.shape) for block in blocks]
-    counted = [thin and bool(block.constant.any()) for block, thin in zip(blocks, sparse, strict=True)]
+    sparse = [_stays_sparse(block) for block in blocks]
     n_points, n_moments = weights.size, sum(block.n_moments for block in blocks)
-    size = sum(b.linear_part().nnz if thin else n_points * b.n_moments for b, thin in zip(blocks, sparse, strict=True))
-    if size > MAX_ENTRIES:
-        raise CompileError(
-            f"the problem has {size:,} entries, more than the {MAX_ENTRIES:,} that this solver can address. "
-            "Use fewer points or moments."
-        )
+    _check_size(sum(b.linear_part().nnz if thin else n_points * b.n_moments for b, thin in zip(blocks, sparse, strict=True)))
     if len(blocks) == 1 and not sparse[0]:
         matrix = _transpose_dense(blocks[0].rows(slice(None)))
     else:
@@ -104,19 +126,38 @@ def build_linear_program(blocks: tuple[MomentBlock, ...], weights: FloatArray, c
         matrix = sp.vstack(parts, format="csc")
     lower, upper = (np.concatenate([getattr(block, side) for block in blocks]) for side in ("lower", "upper"))
     col_lower = np.zeros(n_points)
-    if any(counted):
-        centre = np.concatenate(
-            [block.constant if lifted else np.zeros(block.n_moments) for block, lifted in zip(blocks, counted, strict=True)]
-        )
-        matrix = sp.block_array(
-            [[matrix, sp.csc_array(centre[:, None])], [sp.csc_array(np.ones((1, n_points))), sp.csc_array([[-1.0]])]],
-            format="csc",
-        )
+    centre = np.concatenate(
+        [block.constant if thin else np.zeros(block.n_moments) for block, thin in zip(blocks, sparse, strict=True)]
+    )
+    if centre.any():
+        matrix = _append_size_column(matrix, centre)
         weights, caps = np.append(weights, 0.0), np.append(caps, np.inf)
         lower, upper, col_lower = np.append(lower, 0.0), np.append(upper, 0.0), np.append(col_lower, -np.inf)
     matrix.eliminate_zeros()
     matrix.indices, matrix.indptr = matrix.indices.astype(np.int32), matrix.indptr.astype(np.int32)
     return LinearProgram(matrix, weights, lower, upper, col_lower, caps, n_points, n_moments)
+
+
+def _stays_sparse(block: MomentBlock) -> bool:
+    features = block.features
+    return is_sparse(features) and bool(features.nnz <= MAX_SPARSE_DENSITY * np.prod(features.shape))
+
+
+def _check_size(n_entries: int) -> None:
+    if n_entries > MAX_ENTRIES:
+        raise CompileError(
+            f"the problem has {n_entries:,} entries, more than the {MAX_ENTRIES:,} that this solver can address. "
+            "Use fewer points or moments."
+        )
+
+
+def _append_size_column(matrix: Any, centre: FloatArray) -> Any:
+    """Append the column of ``n`` and the row ``sum(h) - n``."""
+    n_points = matrix.shape[1]
+    return sp.block_array(
+        [[matrix, sp.csc_array(centre[:, None])], [sp.csc_array(np.ones((1, n_points))), sp.csc_array([[-1.0]])]],
+        format="csc",
+    )
 
 
 def _transpose_dense(A: FloatArray) -> Any:

@@ -1,28 +1,29 @@
-"""The moment matrix A, kept as the features it came from and a small affine map.
+"""A block of moments: columns of the moment matrix A, stored as the features they are made of and a small affine map.
 
-A block of moments is::
+A block is::
 
     A = (Phi - 1 a^T) T + 1 t^T          (N x m)
 
-with Phi the features (N x k, dense or sparse), ``a`` their origin (the class mean), T a k x m matrix and t a shift per
-moment. Centring, scaling, and the doubled rows of a relative tolerance all live in (a, T, t), so Phi is never copied or
-doubled and sparse features stay sparse. The two products that a certificate needs are::
+Phi are the features (N x k, dense or sparse), ``a`` is their origin (the class mean), T a k x m matrix and t one shift per
+moment. Centring, scaling and the two rows of a relative tolerance all live in (a, T, t). So Phi is never copied, and
+sparse features stay sparse. The two products that a certificate needs are::
 
     A y   = (Phi - 1 a^T)(T y) + (t . y) 1        A^T h = T^T (Phi - 1 a^T)^T h + t sum(h)
 
-For dense features the origin is subtracted chunk by chunk before multiplying: a feature such as a time stamp, large
-against its own spread, would otherwise lose every digit to cancellation.
+For dense features the origin is subtracted before multiplying, chunk by chunk. A feature that is large against its own
+spread, such as a time stamp, would otherwise lose all its digits to cancellation.
 
-Features may also be read in chunks (:class:`~momentlp.points.chunked.Chunked`), because there are more than memory holds. Then
-everything that needs all points is a pass over the chunks, :meth:`MomentMatrix.scan`.
+Features may also be read in chunks (:class:`~momentlp.points.chunked.Chunked`), because they do not fit in memory. A method
+that needs all points then asks the matrix that consists of this block alone. That matrix reads one chunk after the other
+(:meth:`MomentMatrix.scan <momentlp.MomentMatrix.scan>`) and calls the same method of a block whose features are that chunk,
+in memory.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import TYPE_CHECKING, Any, Literal, TypeVar
+from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 import scipy.sparse as sp
@@ -30,17 +31,14 @@ from numpy.typing import NDArray
 
 from momentlp.points.arrays import FloatArray, IndexArray, Matrix, is_sparse
 from momentlp.points.chunked import Chunked, load_in_memory
+from momentlp.problem.cache_slices import rows_in_cache, slice_for_cache
+from momentlp.problem.entry_sizes import compute_entry_range, compute_median_abs
 
 if TYPE_CHECKING:
     from momentlp.features import FittedMap
     from momentlp.problem.moment_matrix import MomentMatrix
 
 __all__ = ["MomentBlock"]
-
-CHUNK_BYTES = 1 << 20  # a chunk of centred features that stays in cache
-SAMPLED_ROWS = 500  # as many rows tell the typical size of a moment
-
-Result = TypeVar("Result")
 
 
 @dataclass(frozen=True, eq=False)
@@ -50,24 +48,35 @@ class MomentBlock:
     Attributes
     ----------
     features : array, csr_array or Chunked, shape (N, k)
-        Phi, as it came.
+        Phi, one row per point.
     origin : array, shape (k,)
-        The mean that is subtracted from Phi.
+        a, the mean that is subtracted from Phi.
     transform : csc_array of shape (k, m), or None
-        T; ``None`` stands for the identity.
-    shift, lower, upper : array, shape (m,)
+        T; None stands for the identity.
+    shift : array, shape (m,)
+        t, which is added to every row of A.
+    lower, upper : array, shape (m,)
+        Bounds on A^T h; ``-inf`` and ``inf`` leave a side open.
     names : tuple of str
         One per moment.
     fitted : FittedMap or None
-        Maps new points to features; ``None`` where the features are all there is.
+        Maps new points to features; None where the features are all that is known.
     labels : tuple of str
-        Names of the features, where the block keeps their mean near ``origin``.
+        The names of the k features, where the block keeps their mean near ``origin``.
     width : array of shape (k,), or None
-        How near: the tolerance of each feature.
-    widens : {"sum", "mean"} or None
-        Whether that tolerance is on the sum of deviations or on the mean; None for the rows of a constraint.
+        The tolerance of each feature, in units of ``tolerance_on``; None for the rows of a constraint.
+    tolerance_on : {"sum", "mean"} or None
+        Whether ``width`` bounds the sum of the deviations or their mean; None for the rows of a constraint.
     fixed : bool
-        Whether the tolerance is that of a constraint, which a path along the tolerance leaves alone.
+        Whether the tolerance belongs to a constraint, so that :meth:`with_tolerance` keeps it.
+
+    Examples
+    --------
+    >>> block = MomentBlock.near(
+    ...     np.array([[0.0], [2.0]]), np.array([0.5]), np.array([0.1]), labels=("x",), tolerance_on="sum"
+    ... )
+    >>> block.forward(np.array([2.0])), block.adjoint(np.array([1.0, 1.0]))
+    (array([-1.,  3.]), array([1.]))
     """
 
     features: Matrix
@@ -94,11 +103,49 @@ class MomentBlock:
         tolerance_on: Literal["sum", "mean"],
         fitted: FittedMap | None = None,
     ) -> MomentBlock:
-        """Return the rows that keep a mean near its target.
+        """Build the rows that keep the mean of the set near a target.
 
-        On the sum: ``-width <= sum (phi - mean) h <= width``. On the mean: ``sum (phi - mean - width) h <= 0`` and
-        ``sum (phi - mean + width) h >= 0``, all built from the one feature matrix by a selection of its columns; a width
-        of zero gives a single equation.
+        A tolerance on the sum is one row per feature j, bounded on both sides::
+
+            -width_j  <=  sum_i (phi_ij - mean_j) h_i  <=  width_j
+
+        A tolerance on the mean, ``|sum_i phi_ij h_i / sum_i h_i - mean_j| <= width_j``, becomes linear in h when it is
+        multiplied by ``sum_i h_i``. That gives two rows per feature, each with one bound::
+
+            sum_i (phi_ij - mean_j - width_j) h_i  <=  0        named "<label>:high"
+            sum_i (phi_ij - mean_j + width_j) h_i  >=  0        named "<label>:low"
+
+        Where ``width_j`` is zero both rows are the same equation, and only one is kept, named "<label>". All rows are
+        built from the one feature matrix: T selects its columns, t is ``-width`` or ``+width``.
+
+        Parameters
+        ----------
+        features : array, csr_array or Chunked, shape (N, k)
+        mean : array, shape (k,)
+            The target.
+        width : array, shape (k,)
+            The tolerance of each feature, none negative.
+        labels : tuple of str
+            The names of the k features.
+        tolerance_on : {"sum", "mean"}
+            What ``width`` bounds.
+        fitted : FittedMap, optional
+            Maps new points to features.
+
+        Returns
+        -------
+        MomentBlock
+            With k rows for a tolerance on the sum; with up to 2 k rows for one on the mean.
+
+        Examples
+        --------
+        >>> x, mean, width = np.array([[0.0], [2.0]]), np.array([0.5]), np.array([0.1])
+        >>> block = MomentBlock.near(x, mean, width, labels=("x",), tolerance_on="mean")
+        >>> block.names, block.lower, block.upper
+        (('x:high', 'x:low'), array([-inf,   0.]), array([ 0., inf]))
+        >>> block.rows(slice(None))
+        array([[-0.6, -0.4],
+               [ 1.4,  1.6]])
         """
         if tolerance_on == "sum" or not (width > 0).any():
             rows: dict[str, Any] = {"transform": None, "shift": np.zeros(width.size), "lower": -width, "upper": width.copy()}
@@ -129,9 +176,14 @@ class MomentBlock:
         return self._with_width(np.full(self.origin.size, width))
 
     def with_tolerance(self, value: float, *, relative: bool = False) -> MomentBlock:
-        """Return the block with another tolerance: the same for all its features, or its own times a number.
+        """Return the block with another tolerance, unless the tolerance belongs to a constraint.
 
-        That of a constraint stays as it is.
+        Parameters
+        ----------
+        value : float
+            The tolerance of every feature, in units of ``tolerance_on``.
+        relative : bool
+            Whether ``value`` multiplies the tolerances of the block instead.
         """
         if self.fixed:
             return self
@@ -148,32 +200,32 @@ class MomentBlock:
             self.features, self.origin, width, labels=self.labels, tolerance_on=self.tolerance_on, fitted=self.fitted
         )
         block = replace(block, fixed=self.fixed) if self.fixed else block
-        if "_extent" in self.__dict__:  # the features are the same: no need to look at them again
-            block.__dict__["_extent"] = self._extent
+        if "feature_range" in self.__dict__:  # the features are the same: no need to look at them again
+            block.__dict__["feature_range"] = self.feature_range
         return block
 
     @property
     def n_points(self) -> int:
-        """N."""
+        """N, the number of points."""
         return int(self.features.shape[0])
-
-    @property
-    def counts_alike(self) -> bool:
-        """Whether all points have the same row, as in a bound on the size: sparse features without a single entry."""
-        return is_sparse(self.features) and not self.features.nnz
 
     @property
     def n_moments(self) -> int:
         """The number of moments in this block."""
         return len(self.names)
 
+    @property
+    def is_same_for_all_points(self) -> bool:
+        """Whether all points have the same row, as in a bound on the size: sparse features without a single entry."""
+        return is_sparse(self.features) and not self.features.nnz
+
     @cached_property
     def constant(self) -> FloatArray:
-        """What every point has in common, ``t - T^T a``: the part of A that makes sparse features dense."""
+        """``t - T^T a``, shape (m,): the part of A that is the same for all points and makes sparse features dense."""
         return self.shift - self._pull(self.origin)
 
     def forward(self, y: FloatArray) -> FloatArray:
-        """Return A y, one number per point."""
+        """Return A y, one number per point; ``y`` has shape (m,)."""
         if isinstance(self.features, Chunked):
             return self._as_matrix().matvec(y)
         direction = self._push(y)
@@ -181,12 +233,12 @@ class MomentBlock:
         if is_sparse(self.features):
             return np.asarray(self.features @ direction - self.origin @ direction + level, dtype=np.float64)
         result = np.empty(self.n_points)
-        for rows in self._chunks():
+        for rows in slice_for_cache(*self.features.shape):
             result[rows] = (self.features[rows] - self.origin) @ direction + level
         return result
 
     def adjoint(self, h: FloatArray) -> FloatArray:
-        """Return A^T h, one number per moment."""
+        """Return A^T h, one number per moment; ``h`` has shape (N,)."""
         if isinstance(self.features, Chunked):
             return self._as_matrix().rmatvec(h)
         total = float(h.sum())
@@ -194,7 +246,7 @@ class MomentBlock:
             pulled = np.asarray(self.features.T @ h - self.origin * total, dtype=np.float64)
         else:
             pulled = np.zeros(self.origin.size)
-            for rows in self._chunks():
+            for rows in slice_for_cache(*self.features.shape):
                 pulled += h[rows] @ (self.features[rows] - self.origin)
         return self._pull(pulled) + self.shift * total
 
@@ -214,48 +266,6 @@ class MomentBlock:
             result += self.shift
         return result
 
-    def linear_part(self) -> Any:
-        """Return Phi T as a csr_array: A without its constant, for features that are sparse."""
-        features = load_in_memory(self.features, "writing the moments out")
-        if self.transform is None:
-            return sp.csr_array(features, dtype=np.float64)
-        return sp.csr_array(features @ self.transform, dtype=np.float64)
-
-    def largest(self) -> FloatArray:
-        """Return the largest absolute entry of each moment; 1 for one that is zero throughout."""
-        low, high = self._range
-        size = np.maximum(np.abs(high), np.abs(low))
-        return np.where(size > 0, size, 1.0)
-
-    @cached_property
-    def _range(self) -> tuple[FloatArray, FloatArray]:
-        """The least and the largest entry of each moment."""
-        if is_sparse(self.features):
-            part = self.linear_part().tocsc()
-            low, high = (np.ravel(extreme.toarray()) + self.constant for extreme in (part.min(axis=0), part.max(axis=0)))
-            return low, high
-        if self.transform is None or np.diff(sp.csc_array(self.transform).indptr).max(initial=0) <= 1:
-            # Rounding keeps the order of numbers, so the least and the largest entry of a feature give those of a moment
-            # that is made of it alone.
-            ends = replace(self, features=self._extent).rows(slice(None))
-            return ends.min(axis=0), ends.max(axis=0)
-        if isinstance(self.features, Chunked):
-            lows, highs = zip(*self._as_matrix().scan(_range_of), strict=True)
-            return np.min(lows, axis=0), np.max(highs, axis=0)
-        low, high = np.full(self.n_moments, np.inf), np.full(self.n_moments, -np.inf)
-        for rows in self._chunks():
-            chunk = self.rows(rows)
-            np.minimum(low, chunk.min(axis=0), out=low)
-            np.maximum(high, chunk.max(axis=0), out=high)
-        return low, high
-
-    @cached_property
-    def _extent(self) -> NDArray[np.floating[Any]]:
-        """The least and the largest entry of each feature, in two rows; chunks were seen when they were first looked at."""
-        if isinstance(self.features, Chunked):
-            return np.vstack([self.features.summary.low, self.features.summary.high])
-        return np.vstack([self.features.min(axis=0), self.features.max(axis=0)])
-
     def columns(self, moments: IndexArray) -> FloatArray:
         """Return some columns of A, dense."""
         if isinstance(self.features, Chunked):
@@ -267,89 +277,17 @@ class MomentBlock:
         transform = sp.csc_array(self.transform[:, moments])
         return np.asarray((self.features - self.origin) @ transform + self.shift[moments], dtype=np.float64)
 
-    def typical(self) -> FloatArray:
-        """Return the typical size of the entries of each moment: the median of those that are not zero; 1 if all are.
-
-        Where one point is an outlier, the largest entry says nothing about the others. Dense features are sampled at regular
-        steps, which is enough for an order of magnitude.
-        """
-        if is_sparse(self.features):
-            part = self.linear_part().tocsc()
-            columns = [np.abs(part.data[part.indptr[j] : part.indptr[j + 1]]) for j in range(part.shape[1])]
-            sizes = [column[column > 0] for column in columns]
-            typical = np.array(
-                [np.median(size) if size.size else abs(c) for size, c in zip(sizes, self.constant, strict=True)]
-            )
-        else:
-            sample = np.abs(self.rows(slice(None, None, max(1, self.n_points // SAMPLED_ROWS))))
-            typical = _medians(sample)
-            missed = typical == 0
-            if missed.any() and isinstance(self.features, Chunked):
-                typical[missed] = self.largest()[missed]
-            elif missed.any():
-                typical[missed] = _medians(np.abs(self.rows(slice(None))[:, missed]))
-        return np.where(typical > 0, typical, 1.0)
-
-    def magnitude(self, h: FloatArray) -> FloatArray:
-        """Return |A|^T h: the size of what is added up in each row, against which a residual is to be measured."""
-        if isinstance(self.features, Chunked):
-            return self._as_matrix().each("magnitude", h)
-        if is_sparse(self.features):
-            return np.asarray(abs(self.linear_part()).T @ h + np.abs(self.constant) * h.sum(), dtype=np.float64)
-        support = np.flatnonzero(h)
-        step = max(1, CHUNK_BYTES // (8 * max(1, self.n_moments)))
-        total = np.zeros(self.n_moments)
-        for start in range(0, support.size, step):
-            chosen = support[start : start + step]
-            total += h[chosen] @ np.abs(self.rows(chosen))
-        return total
-
-    def rounding(self, h: FloatArray) -> FloatArray:
-        """Return how far A^T h may be off because the origin is itself a rounded number."""
-        return np.asarray(4 * np.finfo(np.float64).eps * self.offset() * h.sum(), dtype=np.float64)
-
-    def offset(self) -> FloatArray:
-        """Return the size of what is subtracted in each moment: entries far below it are what rounding left over."""
-        part = np.abs(self.origin) if self.transform is None else np.asarray(abs(self.transform).T @ np.abs(self.origin))
-        return np.asarray(part + np.abs(self.shift), dtype=np.float64)
-
-    def vanishing(self) -> FloatArray:
-        """Return units in which what rounding left over, in the precision of the features, is as small as a float's own."""
-        return self.offset() * float(np.finfo(self.features.dtype).eps / np.finfo(np.float64).eps)
-
-    def cancelled(self) -> FloatArray:
-        """Return the size of what cancels in the scores of each moment: sparse features are centred after the product."""
-        return self.offset() if is_sparse(self.features) else np.zeros(self.n_moments)
-
-    def absolute(self, y: FloatArray) -> FloatArray:
-        """Return the size of what is added up in A y, one number per point."""
-        if isinstance(self.features, Chunked):
-            return self._as_matrix().absolute(y)
-        direction = np.abs(y) if self.transform is None else np.asarray(abs(self.transform) @ np.abs(y))
-        level = float(np.abs(self.shift) @ np.abs(y))
-        if is_sparse(self.features):
-            return np.asarray(abs(self.features) @ direction + np.abs(self.origin) @ direction + level, dtype=np.float64)
-        result = np.empty(self.n_points)
-        for rows in self._chunks():
-            result[rows] = np.abs(self.features[rows] - self.origin) @ direction + level
-        return result
-
-    def noise(self) -> NDArray[np.bool_]:
-        """Return which moments are rounding and nothing else: the same number everywhere, next to nothing beside the mean.
-
-        That is what a constant feature leaves whose mean was rounded. Rows of constraints mean what they say.
-        """
-        if self.tolerance_on is None:
-            return np.zeros(self.n_moments, dtype=bool)
-        low, high = self._range
-        ulp = float(np.finfo(self.features.dtype).eps) * self.offset()
-        same = (high - low <= ulp) & (np.maximum(np.abs(low), np.abs(high)) <= 8 * ulp)
-        return np.asarray(same & (self.lower <= 0) & (self.upper >= 0) & (ulp > 0))
+    def linear_part(self) -> Any:
+        """Return Phi T as a csr_array: A without its constant, for features that are sparse."""
+        features = load_in_memory(self.features, "writing the moments out")
+        if self.transform is None:
+            return sp.csr_array(features, dtype=np.float64)
+        return sp.csr_array(features @ self.transform, dtype=np.float64)
 
     def scaled(self, factors: FloatArray) -> MomentBlock:
-        """Multiply every moment, and its bounds, by a factor of its own."""
-        places = np.arange(factors.size + 1)
-        diagonal = sp.csc_array((factors, places[:-1], places), shape=(factors.size, factors.size))
+        """Return the block with every moment, and its bounds, multiplied by a factor of its own; shape (m,)."""
+        indptr = np.arange(factors.size + 1)
+        diagonal = sp.csc_array((factors, indptr[:-1], indptr), shape=(factors.size, factors.size))
         transform = diagonal if self.transform is None else sp.csc_array(self.transform @ diagonal)
         return replace(
             self,
@@ -359,39 +297,107 @@ class MomentBlock:
             upper=self.upper * factors,
         )
 
+    def max_abs(self) -> FloatArray:
+        """Return the maximum absolute entry of each moment; 1 for a moment that is zero throughout."""
+        low, high = self._entry_range
+        size = np.maximum(np.abs(high), np.abs(low))
+        return np.where(size > 0, size, 1.0)
+
+    def median_abs(self) -> FloatArray:
+        """Return the median absolute entry of each moment, zeros left out; 1 for a moment that is zero throughout.
+
+        Where one point is an outlier, the maximum says nothing about the other points; the median does. Dense features are
+        sampled at regular steps, which is enough for an order of magnitude.
+        """
+        return compute_median_abs(self)
+
+    @cached_property
+    def _entry_range(self) -> tuple[FloatArray, FloatArray]:
+        """The minimum and the maximum entry of each moment."""
+        return compute_entry_range(self)
+
+    @cached_property
+    def feature_range(self) -> NDArray[np.floating[Any]]:
+        """The minimum and the maximum of each feature, shape (2, k), for features that are not sparse."""
+        if isinstance(self.features, Chunked):  # known since the chunks were first read
+            return np.vstack([self.features.summary.low, self.features.summary.high])
+        return np.vstack([self.features.min(axis=0), self.features.max(axis=0)])
+
+    def magnitude(self, h: FloatArray) -> FloatArray:
+        """Return ``|A|^T h``: the size of the terms that are added up in A^T h, to which its rounding is proportional."""
+        if isinstance(self.features, Chunked):
+            return self._as_matrix().per_moment("magnitude", h)
+        if is_sparse(self.features):
+            return np.asarray(abs(self.linear_part()).T @ h + np.abs(self.constant) * h.sum(), dtype=np.float64)
+        support = np.flatnonzero(h)
+        step = rows_in_cache(self.n_moments)
+        total = np.zeros(self.n_moments)
+        for start in range(0, support.size, step):
+            chosen = support[start : start + step]
+            total += h[chosen] @ np.abs(self.rows(chosen))
+        return total
+
+    def score_magnitude(self, y: FloatArray) -> FloatArray:
+        """Return the size of the terms that are added up in A y, one number per point: at least ``|A| |y|``."""
+        if isinstance(self.features, Chunked):
+            return self._as_matrix().score_magnitude(y)
+        direction = np.abs(y) if self.transform is None else np.asarray(abs(self.transform) @ np.abs(y))
+        level = float(np.abs(self.shift) @ np.abs(y))
+        if is_sparse(self.features):
+            return np.asarray(abs(self.features) @ direction + np.abs(self.origin) @ direction + level, dtype=np.float64)
+        result = np.empty(self.n_points)
+        for rows in slice_for_cache(*self.features.shape):
+            result[rows] = np.abs(self.features[rows] - self.origin) @ direction + level
+        return result
+
+    def offset(self) -> FloatArray:
+        """Return ``|T|^T |a| + |t|``, the size of what is subtracted in each moment; entries far below it are rounding."""
+        part = np.abs(self.origin) if self.transform is None else np.asarray(abs(self.transform).T @ np.abs(self.origin))
+        return np.asarray(part + np.abs(self.shift), dtype=np.float64)
+
+    def rounding(self, h: FloatArray) -> FloatArray:
+        """Return how far A^T h may be off because the origin is itself a rounded number."""
+        return np.asarray(4 * np.finfo(np.float64).eps * self.offset() * h.sum(), dtype=np.float64)
+
+    def cancellation(self) -> FloatArray:
+        """Return the size of what cancels in the scores of each moment: sparse features are centred after the product."""
+        return self.offset() if is_sparse(self.features) else np.zeros(self.n_moments)
+
+    def noise(self) -> NDArray[np.bool_]:
+        """Return which moments consist of rounding errors alone: one tiny number for all points.
+
+        A constant feature whose mean was rounded leaves such a moment. Rows of constraints are never noise.
+        """
+        if self.tolerance_on is None:
+            return np.zeros(self.n_moments, dtype=bool)
+        low, high = self._entry_range
+        ulp = float(np.finfo(self.features.dtype).eps) * self.offset()
+        same = (high - low <= ulp) & (np.maximum(np.abs(low), np.abs(high)) <= 8 * ulp)
+        return np.asarray(same & (self.lower <= 0) & (self.upper >= 0) & (ulp > 0))
+
+    def noise_scale(self) -> FloatArray:
+        """Return the unit of each moment in which rounding errors of the features are as small as those of a float64."""
+        return self.offset() * float(np.finfo(self.features.dtype).eps / np.finfo(np.float64).eps)
+
     def _as_matrix(self) -> MomentMatrix:
-        """Return a matrix of this block alone, which can pass over features that are read in chunks."""
-        from momentlp.problem.moment_matrix import MomentMatrix  # which is made of blocks
+        """Return the matrix that consists of this block alone: it knows how to read features in chunks."""
+        from momentlp.problem.moment_matrix import MomentMatrix  # made of blocks, so it cannot be imported above
 
         return MomentMatrix((self,))
 
     def _push(self, y: FloatArray) -> FloatArray:
+        """Return T y."""
         return y if self.transform is None else np.asarray(self.transform @ y, dtype=np.float64)
 
     def _pull(self, v: FloatArray) -> FloatArray:
+        """Return T^T v."""
         return v if self.transform is None else np.asarray(self.transform.T @ v, dtype=np.float64)
-
-    def _chunks(self) -> Iterator[slice]:
-        step = max(1, CHUNK_BYTES // (8 * max(1, self.origin.size)))
-        return (slice(start, start + step) for start in range(0, self.n_points, step))
-
-
-def _medians(sizes: FloatArray) -> FloatArray:
-    """Return the median of the entries above zero in each column; zero where there are none."""
-    ordered = np.sort(sizes, axis=0)
-    positive = (sizes > 0).sum(axis=0)
-    place = len(sizes) - positive + positive // 2
-    return np.where(positive > 0, np.take_along_axis(ordered, np.minimum(place, len(sizes) - 1)[None, :], axis=0)[0], 0.0)
 
 
 def _diagonal(transform: Any) -> FloatArray | None:
-    """Return the diagonal of a square transform that has nothing else, or None."""
+    """Return the diagonal of a square transform that has no other entries, or None."""
     size = transform.shape[0]
     if transform.shape[1] != size or transform.nnz > size:
         return None
     diagonal: FloatArray = transform.diagonal()
     return diagonal if np.count_nonzero(diagonal) == transform.count_nonzero() else None
-
-
-def _range_of(part: MomentMatrix) -> tuple[FloatArray, FloatArray]:
-    return part.blocks[0]._range  # noqa: SLF001  of this very class

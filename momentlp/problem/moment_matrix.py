@@ -1,6 +1,8 @@
 """All moments of a problem side by side: the matrix A as an operator.
 
-Where the points are read in chunks, everything that needs all of them is one pass, :meth:`MomentMatrix.scan`.
+A matrix is a tuple of blocks and delegates to them. If the features of some blocks are read in chunks,
+:meth:`MomentMatrix.scan` is the one way to look at all points: it reads one chunk, gives every block its features of that
+chunk, and calls a function with the small matrix that this makes.
 """
 
 from __future__ import annotations
@@ -28,8 +30,32 @@ Result = TypeVar("Result")
 class MomentMatrix:
     """All moments side by side: the N x m matrix A of a problem, as an operator.
 
-    ``A @ y``, ``A.T @ h`` and ``h @ A`` cost one pass over the features and allocate nothing of size N x m; ``toarray()``
-    (or ``numpy.asarray``) writes the matrix out. ``scipy.sparse.linalg.aslinearoperator`` takes it as it is.
+    ``A @ y``, ``A.T @ h`` and ``h @ A`` cost one pass over the features and allocate nothing of size N x m. ``toarray()``
+    (or ``numpy.asarray``) writes the matrix out. ``scipy.sparse.linalg.aslinearoperator`` accepts it.
+
+    Parameters
+    ----------
+    blocks : tuple of MomentBlock
+        All of the same points.
+
+    Attributes
+    ----------
+    shape : (int, int)
+        N and m.
+    table : Chunked or None
+        The table that the points are read from, if they are read in chunks.
+
+    Raises
+    ------
+    DataError
+        If blocks are read in chunks from different tables.
+
+    Examples
+    --------
+    >>> import momentlp as mlp
+    >>> A = mlp.Problem.from_arrays([[1.0, 0.0], [2.0, 3.0]], lower=0.0, upper=9.0).A
+    >>> A.shape, A @ [1.0, 1.0], A.T @ [1.0, 1.0]
+    ((2, 2), array([1., 5.]), array([3., 3.]))
     """
 
     dtype = np.dtype(np.float64)
@@ -47,25 +73,30 @@ class MomentMatrix:
                 "numpy.asarray."
             )
         self.table: Chunked | None = tables[0] if tables else None
-        """Where the points are read from in chunks, if they are."""
 
     def split(self, per_moment: FloatArray) -> list[FloatArray]:
-        """Cut a vector with one entry per moment into one piece per block."""
+        """Cut an array with one entry per moment into one piece per block."""
         return np.split(per_moment, self._starts[1:-1])
 
     def scan(self, work: Callable[..., Result], *vectors: Any) -> Iterator[Result]:
         """Yield ``work(part, *pieces)`` for the points of each of :attr:`spans`, in order: one pass over the points.
 
-        Where nothing is read in chunks that is one call, with the whole matrix and the vectors as they are.
+        If nothing is read in chunks this is one call, with the whole matrix and the vectors as they are.
 
         Parameters
         ----------
         work : callable
-            Gets a MomentMatrix of the points of one span, in memory, and the piece of each vector that belongs to them. A
-            function of a module, or a :func:`functools.partial` of one: a cluster has to send it.
-        *vectors : arrays of length N, or what is sliced like one
-            One that is :func:`~momentlp.points.validation.constant_vector`, and one that is 0 or one other number almost everywhere, cost
-            next to nothing to send.
+            Its arguments are a MomentMatrix of the points of one span, in memory, and the entries of each vector that
+            belong to these points. It must be a function of a module, or a :func:`functools.partial` of one, so that it
+            can be sent to the workers of a cluster.
+        *vectors : arrays of length N, or objects that are sliced like one
+            An array of :func:`~momentlp.points.arrays.constant_vector` costs almost nothing to send; so does one with
+            only two values, 0 and another, at nearly all points.
+
+        Yields
+        ------
+        object
+            The result of ``work`` for each span.
 
         Examples
         --------
@@ -78,34 +109,35 @@ class MomentMatrix:
         if self.table is None:
             yield work(self, *vectors)
             return
-        table, (blocks, maps) = self.table, self._shells()
-        own = _Own(tuple(block.features for block in self.blocks if not isinstance(block.features, Chunked)), table.spans)
+        table, (blocks, maps) = self.table, self._blocks_without_features()
+        in_memory = tuple(block.features for block in self.blocks if not isinstance(block.features, Chunked))
         pieces = [SlicedVector(vector, table.spans, table.remote) for vector in vectors]
-        for results in table.scan(partial(_on_parts, blocks, maps, self._most_rows, work), own, *pieces):
+        call = partial(_call_on_chunk, blocks, maps, self._max_rows, work)
+        for results in table.scan(call, _SlicedFeatures(in_memory, table.spans), *pieces):
             yield from results
 
     @cached_property
     def spans(self) -> tuple[slice, ...]:
-        """The rows that :meth:`scan` looks at together: chunks as they are read, cut where their features are many."""
+        """The rows that :meth:`scan` looks at together: a chunk as it is read, or part of one if it has many features."""
         if self.table is None:
             return (slice(0, self.shape[0]),)
         return tuple(
             slice(span.start + part.start, span.start + part.stop)
             for span in self.table.spans
-            for part in split_rows(span.stop - span.start, self._most_rows)
+            for part in split_rows(span.stop - span.start, self._max_rows)
         )
 
     @property
-    def _most_rows(self) -> int:
-        """How many points to compute features of at a time, so that these take no more than points do."""
+    def _max_rows(self) -> int:
+        """The maximum number of points whose features are computed at a time, which limits the memory they take."""
         return rows_per_step(
             sum(b.features.shape[1] for b in self.blocks if isinstance(b.features, ChunkedFeatures)), self.shape[0]
         )
 
-    def _shells(self) -> tuple[tuple[MomentBlock, ...], tuple[Any, ...]]:
-        """Return the blocks without features, and how each comes by them.
+    def _blocks_without_features(self) -> tuple[tuple[MomentBlock, ...], tuple[Any, ...]]:
+        """Return the blocks without features, and for each block where its features come from.
 
-        By a map of the points, or None for the points themselves; False for a block whose features are at hand.
+        A fitted map: they are computed from the points of a chunk. None: they are those points. False: they are in memory.
         """
         maps = tuple(
             (block.features.fitted if isinstance(block.features, ChunkedFeatures) else None)
@@ -116,18 +148,18 @@ class MomentMatrix:
         return tuple(replace(block, features=None, fitted=None) for block in self.blocks), maps
 
     def matvec(self, y: Any) -> FloatArray:
-        """Return A y."""
+        """Return A y, shape (N,)."""
         if self.table is not None:
-            return self._filled(methodcaller("matvec", _vector(y, self.shape[1], "A @ y")))
-        parts = self.split(_vector(y, self.shape[1], "A @ y"))
+            return self._stack_rows(methodcaller("matvec", _check_vector(y, self.shape[1], "A @ y")))
+        parts = self.split(_check_vector(y, self.shape[1], "A @ y"))
         products = [block.forward(part) for block, part in zip(self.blocks, parts, strict=True)]
         return np.asarray(np.sum(products, axis=0), dtype=np.float64)
 
     def rmatvec(self, h: Any) -> FloatArray:
-        """Return A^T h."""
-        vector = h if is_constant_vector(h) and h.size == self.shape[0] else _vector(h, self.shape[0], "A.T @ h")
+        """Return A^T h, shape (m,)."""
+        vector = h if is_constant_vector(h) and h.size == self.shape[0] else _check_vector(h, self.shape[0], "A.T @ h")
         if self.table is not None:
-            return _total(self.scan(MomentMatrix.rmatvec, vector))
+            return _sum_arrays(self.scan(MomentMatrix.rmatvec, vector))
         return np.concatenate([block.adjoint(vector) for block in self.blocks])
 
     @property
@@ -136,23 +168,23 @@ class MomentMatrix:
         return _Transposed(self)
 
     def __matmul__(self, y: Any) -> FloatArray:
-        return _by_columns(self.matvec, y)
+        return _multiply_by_columns(self.matvec, y)
 
     def __rmatmul__(self, h: Any) -> FloatArray:
-        return _by_columns(self.rmatvec, np.asarray(h).T).T
+        return _multiply_by_columns(self.rmatvec, np.asarray(h).T).T
 
     def rows(self, points: IndexArray | slice) -> FloatArray:
         """Return the rows of A that belong to some points, dense."""
         if self.table is not None:
-            own = tuple(block.features[points] for block in self.blocks if not isinstance(block.features, Chunked))
-            return _part(*self._shells(), self.table[points], own).toarray()
+            in_memory = tuple(block.features[points] for block in self.blocks if not isinstance(block.features, Chunked))
+            return _build_part(*self._blocks_without_features(), self.table[points], in_memory).toarray()
         parts = [block.rows(points) for block in self.blocks]
         return parts[0] if len(parts) == 1 else np.hstack(parts)
 
     def columns(self, moments: IndexArray) -> FloatArray:
         """Return some columns of A, dense."""
         if self.table is not None:
-            return self._filled(methodcaller("columns", moments), len(moments))
+            return self._stack_rows(methodcaller("columns", moments), len(moments))
         parts = []
         for block, start in zip(self.blocks, self._starts, strict=False):
             own = moments[(moments >= start) & (moments < start + block.n_moments)] - start
@@ -160,32 +192,52 @@ class MomentMatrix:
                 parts.append(block.columns(own))
         return np.hstack(parts)
 
-    def absolute(self, y: FloatArray) -> FloatArray:
-        """Return the size of what is added up in A y, one number per point."""
+    def score_magnitude(self, y: FloatArray) -> FloatArray:
+        """Return the size of the terms that are added up in A y, one number per point: at least ``|A| |y|``."""
         if self.table is not None:
-            return self._filled(methodcaller("absolute", y))
+            return self._stack_rows(methodcaller("score_magnitude", y))
         parts = self.split(y)
-        return np.asarray(np.sum([b.absolute(part) for b, part in zip(self.blocks, parts, strict=True)], axis=0))
+        return np.asarray(np.sum([b.score_magnitude(part) for b, part in zip(self.blocks, parts, strict=True)], axis=0))
 
-    def each(self, method: str, *arguments: Any) -> FloatArray:
-        """Return what a method of the blocks gives, one after the other: one number per moment."""
+    def per_moment(self, method: str, *arguments: Any) -> FloatArray:
+        """Call a method of every block and join the results: one number per moment.
+
+        Parameters
+        ----------
+        method : str
+            The name of a method of :class:`MomentBlock` that returns an array of shape (m,): ``"max_abs"``,
+            ``"median_abs"``, ``"magnitude"``, ``"rounding"``, ``"offset"``, ``"cancellation"``, ``"noise"`` or
+            ``"noise_scale"``.
+        *arguments
+            The arguments of that method.
+
+        Returns
+        -------
+        array, shape (m,)
+
+        Examples
+        --------
+        >>> import momentlp as mlp
+        >>> mlp.Problem.from_arrays([[1.0, 0.0], [-2.0, 3.0]], lower=0.0, upper=9.0).A.per_moment("max_abs")
+        array([2., 3.])
+        """
         if self.table is not None and method == "magnitude":
-            return _total(self.scan(_magnitude, *arguments))
+            return _sum_arrays(self.scan(_magnitude_of_part, *arguments))
         return np.concatenate([getattr(block, method)(*arguments) for block in self.blocks])
 
     def part(self, points: slice) -> MomentMatrix:
-        """Return the matrix of a stretch of the points, which are in memory; nothing is copied."""
+        """Return the matrix of some consecutive points without copying their features, which must be in memory."""
         return MomentMatrix(tuple(replace(block, features=block.features[points]) for block in self.blocks))
 
-    def _filled(self, work: Callable[..., FloatArray], *width: int) -> FloatArray:
-        """Put together what each chunk of points gives, row by row."""
+    def _stack_rows(self, work: Callable[..., FloatArray], *width: int) -> FloatArray:
+        """Call ``work`` for every chunk of points, and stack the results by rows."""
         result = np.empty((self.shape[0], *width))
         for span, part in zip(self.spans, self.scan(work), strict=True):
             result[span] = part
         return result
 
     def toarray(self) -> FloatArray:
-        """Write the matrix out, dense."""
+        """Return the matrix as a dense array, shape (N, m)."""
         return self.rows(slice(None))
 
     def __array__(self, dtype: Any = None, copy: bool | None = None) -> Any:
@@ -193,46 +245,50 @@ class MomentMatrix:
 
 
 @dataclass(frozen=True)
-class _Own:
-    """Features that are in memory, cut to the chunks of those that are not."""
+class _SlicedFeatures:
+    """Features that are in memory, sliced like the chunks of the features that are not."""
 
     features: tuple[Matrix, ...]
     spans: tuple[slice, ...]
 
-    def __getitem__(self, place: int) -> tuple[Matrix, ...]:
-        return tuple(features[self.spans[place]] for features in self.features)
+    def __getitem__(self, chunk: int) -> tuple[Matrix, ...]:
+        return tuple(features[self.spans[chunk]] for features in self.features)
 
 
-def _on_parts(
+def _call_on_chunk(
     blocks: tuple[MomentBlock, ...],
     maps: tuple[Any, ...],
-    most: int,
+    max_rows: int,
     work: Callable[..., Result],
     chunk: Matrix,
-    own: tuple[Matrix, ...],
+    in_memory: tuple[Matrix, ...],
     *pieces: Any,
 ) -> list[Result]:
-    """Do the work on one chunk, at most so many points at a time."""
+    """Call ``work`` with the points of one chunk, at most ``max_rows`` of them at a time."""
     vectors = [unpack_vector(piece) for piece in pieces]
     return [
-        work(_part(blocks, maps, chunk[rows], tuple(one[rows] for one in own)), *(vector[rows] for vector in vectors))
-        for rows in split_rows(chunk.shape[0], most)
+        work(
+            _build_part(blocks, maps, chunk[rows], tuple(features[rows] for features in in_memory)),
+            *(vector[rows] for vector in vectors),
+        )
+        for rows in split_rows(chunk.shape[0], max_rows)
     ]
 
 
-def _part(blocks: tuple[MomentBlock, ...], maps: tuple[Any, ...], chunk: Matrix, own: tuple[Matrix, ...]) -> MomentMatrix:
-    """Give the blocks the features of some points."""
-    rest = iter(own)
-    features = [next(rest) if fitted is False else map_chunk(fitted, chunk) for fitted in maps]
-    filled = tuple(replace(block, features=found) for block, found in zip(blocks, features, strict=True))
-    return MomentMatrix(filled)
+def _build_part(
+    blocks: tuple[MomentBlock, ...], maps: tuple[Any, ...], points: Matrix, in_memory: tuple[Matrix, ...]
+) -> MomentMatrix:
+    """Build the matrix of some points; see :meth:`MomentMatrix._blocks_without_features` for ``maps``."""
+    remaining = iter(in_memory)
+    features = [next(remaining) if fitted is False else map_chunk(fitted, points) for fitted in maps]
+    return MomentMatrix(tuple(replace(block, features=found) for block, found in zip(blocks, features, strict=True)))
 
 
-def _magnitude(part: MomentMatrix, h: FloatArray) -> FloatArray:
-    return part.each("magnitude", h)
+def _magnitude_of_part(part: MomentMatrix, h: FloatArray) -> FloatArray:
+    return part.per_moment("magnitude", h)
 
 
-def _total(parts: Iterator[FloatArray]) -> FloatArray:
+def _sum_arrays(parts: Iterator[FloatArray]) -> FloatArray:
     total = next(parts).copy()
     for part in parts:
         total += part
@@ -240,7 +296,7 @@ def _total(parts: Iterator[FloatArray]) -> FloatArray:
 
 
 class _Transposed:
-    """A^T, as far as a product with it goes."""
+    """A^T, for products with it."""
 
     __array_ufunc__ = None
 
@@ -249,16 +305,16 @@ class _Transposed:
         self.shape = matrix.shape[::-1]
 
     def __matmul__(self, h: Any) -> FloatArray:
-        return _by_columns(self.T.rmatvec, h)
+        return _multiply_by_columns(self.T.rmatvec, h)
 
 
-def _vector(values: Any, length: int, product: str) -> FloatArray:
+def _check_vector(values: Any, length: int, product: str) -> FloatArray:
     vector = np.ravel(np.asarray(values, dtype=np.float64))
     if vector.size != length:
         raise DataError(f"{product} needs a vector of length {length}, not {vector.size}.")
     return vector
 
 
-def _by_columns(product: Any, values: Any) -> FloatArray:
+def _multiply_by_columns(product: Any, values: Any) -> FloatArray:
     values = np.asarray(values, dtype=np.float64)
     return product(values) if values.ndim < 2 else np.column_stack([product(column) for column in values.T])

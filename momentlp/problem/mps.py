@@ -1,6 +1,6 @@
-"""Problems as MPS files, for solvers that are not backends here.
+"""Problems as MPS files, for solvers without a backend.
 
-Free-format MPS, numbers written so that they read back to the same float. The format has no portable word for
+The format is free-format MPS. Numbers are written so that reading them gives the same float. MPS has no portable way to say
 "maximise" (GLPK refuses the ``OBJSENSE`` section), so the objective row ``minus_size`` is minimised.
 """
 
@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from pathlib import Path
+from typing import IO
 
 import numpy as np
 
@@ -16,45 +17,52 @@ from momentlp.runtime.atomic_files import write_atomically
 
 __all__ = ["write_mps"]
 
-OBJECTIVE = "minus_size"
+OBJECTIVE = "minus_size"  # the name of the objective row
+SIZE_ROW = "count"  # the name of the row that ties the size n to the memberships
+MAX_NAME_LENGTH = 200  # characters; GLPK reads names of up to 255
 
 
 def write_mps(problem: Problem, path: Path) -> None:
-    """Write a problem as free-format MPS."""
+    """Write a problem as a free-format MPS file; an interrupted write leaves no partial file."""
 
-    def lines() -> Iterator[str]:
-        program = problem.linear_program()
-        rows = _row_names(problem.names) + (["count"] if program.counts else [])
-        columns = [f"h{point}" for point in range(program.n_points)] + (["n"] if program.counts else [])
-        lower, upper = program.row_lower, program.row_upper
-        yield f"NAME momentlp_{program.n_points}x{program.n_moments} FREE"
-        yield "ROWS"
-        yield f" N {OBJECTIVE}"
-        for name, low, high in zip(rows, lower, upper, strict=True):
-            yield f" {_row_type(low, high)} {name}"
-        yield "COLUMNS"
-        indptr, indices, data = program.matrix.indptr, program.matrix.indices, program.matrix.data
-        for column, name in enumerate(columns):
-            yield f" {name} {OBJECTIVE} {-float(program.cost[column])!r}"
-            for entry in range(indptr[column], indptr[column + 1]):
-                yield f" {name} {rows[indices[entry]]} {float(data[entry])!r}"
-        yield "RHS"
-        for name, low, high in zip(rows, lower, upper, strict=True):
-            if np.isfinite(high) or np.isfinite(low):
-                yield f" RHS {name} {float(high if np.isfinite(high) else low)!r}"
-        yield "RANGES"
-        for name, low, high in zip(rows, lower, upper, strict=True):
-            if np.isfinite(low) and np.isfinite(high) and low < high:
-                yield f" RNG {name} {float(high - low)!r}"
-        yield "BOUNDS"
-        for name, low, high in zip(columns, program.col_lower, program.col_upper, strict=True):
-            yield f" UP BND {name} {float(high)!r}" if np.isfinite(low) else f" FR BND {name}"
-        yield "ENDATA"
+    def write(stream: IO[bytes]) -> None:
+        stream.writelines(f"{line}\n".encode() for line in _format_lines(problem))
 
-    write_atomically(path, lambda stream: stream.writelines(f"{line}\n".encode() for line in lines()))
+    write_atomically(path, write)
+
+
+def _format_lines(problem: Problem) -> Iterator[str]:
+    program = problem.linear_program()
+    rows = _row_names(problem.names) + ([SIZE_ROW] if program.has_size_column else [])
+    columns = [f"h{point}" for point in range(program.n_points)] + (["n"] if program.has_size_column else [])
+    lower, upper = program.row_lower, program.row_upper
+    yield f"NAME momentlp_{program.n_points}x{program.n_moments} FREE"
+    yield "ROWS"
+    yield f" N {OBJECTIVE}"
+    for name, low, high in zip(rows, lower, upper, strict=True):
+        yield f" {_row_type(low, high)} {name}"
+    yield "COLUMNS"
+    indptr, indices, data = program.matrix.indptr, program.matrix.indices, program.matrix.data
+    for column, name in enumerate(columns):
+        yield f" {name} {OBJECTIVE} {-float(program.cost[column])!r}"
+        for entry in range(indptr[column], indptr[column + 1]):
+            yield f" {name} {rows[indices[entry]]} {float(data[entry])!r}"
+    yield "RHS"
+    for name, low, high in zip(rows, lower, upper, strict=True):
+        if np.isfinite(high) or np.isfinite(low):
+            yield f" RHS {name} {float(high if np.isfinite(high) else low)!r}"
+    yield "RANGES"
+    for name, low, high in zip(rows, lower, upper, strict=True):
+        if np.isfinite(low) and np.isfinite(high) and low < high:
+            yield f" RNG {name} {float(high - low)!r}"
+    yield "BOUNDS"
+    for name, low, high in zip(columns, program.col_lower, program.col_upper, strict=True):
+        yield f" UP BND {name} {float(high)!r}" if np.isfinite(low) else f" FR BND {name}"
+    yield "ENDATA"
 
 
 def _row_type(low: float, high: float) -> str:
+    """Return the letter of a row: E for an equation, L if it has an upper bound, G if only a lower one, N if none."""
     if low == high:
         return "E"
     if np.isfinite(high):
@@ -63,12 +71,12 @@ def _row_type(low: float, high: float) -> str:
 
 
 def _row_names(names: tuple[str, ...]) -> list[str]:
-    """Make names that MPS can hold: no white space, not the objective's, none twice."""
-    taken = {OBJECTIVE, "count"}
+    """Turn the names of moments into names that MPS allows: without white space, short, and each only once."""
+    taken = {OBJECTIVE, SIZE_ROW}
     result = []
     for position, name in enumerate(names):
         plain = "_".join(name.split()) or "moment"
-        if plain in taken or plain.startswith(("*", "$")) or len(plain) > 200:
+        if plain in taken or plain.startswith(("*", "$")) or len(plain) > MAX_NAME_LENGTH:
             plain = f"moment{position}_{len(taken)}"
         taken.add(plain)
         result.append(plain)

@@ -1,4 +1,4 @@
-"""The problem: what is to be solved, free of specs and of solvers."""
+"""The linear program over memberships. It knows neither specs nor solvers."""
 
 from __future__ import annotations
 
@@ -20,10 +20,9 @@ from momentlp.points.validation import as_indices, as_vector
 from momentlp.problem.linear_program import LinearProgram, build_linear_program
 from momentlp.problem.moment_block import MomentBlock
 from momentlp.problem.moment_matrix import MomentMatrix
+from momentlp.problem.problem_checks import check_block, check_weights_times_caps
 
 __all__ = ["Problem"]
-
-STRETCH = 1 << 20  # points that are checked together
 
 
 @dataclass(frozen=True, eq=False)
@@ -41,11 +40,16 @@ class Problem:
     weights : array, shape (N,)
         What one unit of membership of each point counts in the objective.
     caps : array, shape (N,)
-        The largest membership each point may have. A point with cap 2 counts like two equal points.
+        The maximum membership of each point. A point with cap 2 counts like two equal points.
     labelled : array of int, or None
-        The points whose mean is asked for, where they are part of the problem.
+        The labelled points, if they are points of the problem.
     population : float, optional
-        How many points there are in all, by weight; the sum of the caps unless some of them were lowered since.
+        The number of all points, by weight: the sum of the caps before any constraint lowered them.
+
+    Raises
+    ------
+    DataError
+        If arrays do not fit together, caps are negative, bounds are crossed, or two moments have the same name.
 
     Examples
     --------
@@ -73,11 +77,11 @@ class Problem:
         (caps,) = one_entry_if_constant(self.caps)
         if caps.min(initial=0.0) < 0:
             raise DataError(f"caps must not be negative, but entry {int(np.argmax(caps < 0))} is {caps.min()}.")
-        _check_products(self.weights, self.caps)
+        check_weights_times_caps(self.weights, self.caps)
         if self.labelled is not None:
             object.__setattr__(self, "labelled", as_indices(self.labelled, n_points, "labelled"))
         for block in blocks:
-            _check_block(block, n_points)
+            check_block(block, n_points)
         names = self.names
         if len(set(names)) < len(names):
             repeated = next(name for name in names if names.count(name) > 1)
@@ -94,7 +98,7 @@ class Problem:
         caps: Any = 1.0,
         names: Sequence[str] | None = None,
     ) -> Self:
-        """Build a problem straight from its matrix.
+        """Build a problem from its matrix.
 
         Parameters
         ----------
@@ -103,17 +107,33 @@ class Problem:
         lower, upper : float or array, shape (m,)
             Bounds on A^T h; ``-inf`` and ``inf`` leave a side open.
         weights, caps : float or array, shape (N,)
+            One number for all points, or one per point.
         names : sequence of str, optional
+            One per moment. Default: the columns of a frame, or ``a0``, ``a1``, ...
+
+        Returns
+        -------
+        Problem
+
+        Raises
+        ------
+        DataError
+            If an array cannot be used as it is.
+
+        Examples
+        --------
+        >>> Problem.from_arrays([[1.0, 2.0]], lower=[0.0, 0.0], upper=[1.0, np.inf]).names
+        ('a0', 'a1')
         """
-        block = _plain_block(A, lower, upper, names)
+        block = _build_block(A, lower, upper, names)
         n_points = block.n_points
         if isinstance(block.features, Chunked):
-            weights, caps = _kept_small(weights, n_points, "weights"), _kept_small(caps, n_points, "caps")
+            weights, caps = _keep_constant(weights, n_points, "weights"), _keep_constant(caps, n_points, "caps")
         return cls((block,), as_vector(weights, n_points, "weights"), as_vector(caps, n_points, "caps"))
 
     @property
     def total(self) -> float:
-        """The number of points by weight, of which a share is a share."""
+        """The number of all points by weight, to which the shares of constraints refer."""
         return float(self.caps.sum()) if self.population is None else self.population
 
     @property
@@ -148,51 +168,65 @@ class Problem:
 
     @cached_property
     def scale(self) -> FloatArray:
-        """The largest absolute entry of every moment: the unit in which multipliers are weighed and solvers fed."""
+        """The maximum absolute entry of every moment, shape (m,): the unit of moments for solvers and for multipliers."""
         with np.errstate(over="ignore", invalid="ignore"):
-            largest = self.A.each("largest")
-        self.require_finite(largest)
-        return largest
+            max_abs = self.A.per_moment("max_abs")
+        self.require_finite(max_abs)
+        return max_abs
 
     @cached_property
     def noise(self) -> NDArray[np.bool_]:
-        """Which moments are rounding and nothing else: those of constant features whose mean was rounded.
+        """Which moments consist of rounding errors alone, shape (m,): those of constant features with a rounded mean.
 
-        Scaled up like the others, such a moment would be an equation that no set of points can meet. It asks for nothing.
+        Scaled up like the others, such a moment would be an equation that no set of points can meet. It is ignored.
         """
-        return self.A.each("noise").astype(bool)
+        return self.A.per_moment("noise").astype(bool)
 
     def require_finite(self, per_moment: FloatArray) -> None:
-        """Raise if a moment overflows."""
+        """Raise DataError if a moment overflows: ``per_moment``, shape (m,), holds infinity or NaN."""
         if not np.isfinite(per_moment).all():
             name = self.names[int(np.argmax(~np.isfinite(per_moment)))]
             raise DataError(f"moment {name!r} overflows: its values are too far apart. Rescale that feature.")
 
     @cached_property
     def point_weight(self) -> float:
-        """The typical weight of one whole point: the median of ``weights * caps`` where it is not zero."""
+        """The weight of a typical point: the median of ``weights * caps`` where it is not zero."""
         weights, caps = one_entry_if_constant(self.weights, self.caps)
         full = np.abs(weights * caps)
         return float(np.median(full[full > 0])) if (full > 0).any() else 1.0
 
     @property
     def zero_is_feasible(self) -> bool:
-        """Whether the empty set meets every bound, as it does unless some constraint asks for a least size."""
+        """Whether the empty set meets every bound, as it does unless a constraint asks for a minimum size."""
         return bool((self.lower <= 0).all() and (self.upper >= 0).all())
 
     def scaled(self, factors: FloatArray, *, weight: float = 1.0, cap: float = 1.0) -> Self:
-        """Change the units: of every moment by its own factor, of weights by ``1 / weight``, of memberships by ``1 / cap``.
+        """Return the problem in other units.
 
         If (h', y') solves the scaled problem, then ``h = cap h'`` and ``y = weight * factors * y'`` solve this one.
+
+        Parameters
+        ----------
+        factors : array, shape (m,)
+            Every moment and its bounds are multiplied by its factor.
+        weight : float
+            The weights are divided by it.
+        cap : float
+            Memberships, caps and bounds are divided by it.
+
+        Examples
+        --------
+        >>> Problem.from_arrays([[1.0]], lower=0.0, upper=3.0).scaled(np.array([2.0])).upper
+        array([6.])
         """
         blocks = []
         for block, part in zip(self.blocks, self.split_by_block(factors), strict=True):
             changed = block.scaled(part)
             blocks.append(replace(changed, lower=changed.lower / cap, upper=changed.upper / cap) if cap != 1 else changed)
-        return replace(self, blocks=tuple(blocks), weights=_over(self.weights, weight), caps=_over(self.caps, cap))
+        return replace(self, blocks=tuple(blocks), weights=_divide(self.weights, weight), caps=_divide(self.caps, cap))
 
     def split_by_block(self, per_moment: FloatArray) -> list[FloatArray]:
-        """Cut a vector with one entry per moment into one piece per block.
+        """Cut an array with one entry per moment into one piece per block.
 
         Parameters
         ----------
@@ -231,7 +265,19 @@ class Problem:
         return replace(self, blocks=tuple(block.with_tolerance(value, relative=relative) for block in self.blocks))
 
     def with_block(self, block: MomentBlock) -> Self:
-        """Return the problem with more moments; names that are taken get a number."""
+        """Return the problem with more moments.
+
+        Parameters
+        ----------
+        block : MomentBlock
+            Of the same points. A name that another moment has gets a number: ``share`` becomes ``share (2)``.
+
+        Examples
+        --------
+        >>> problem = Problem.from_arrays([[1.0]], lower=0.0, upper=3.0, names=["x"])
+        >>> problem.with_block(problem.blocks[0]).names
+        ('x', 'x (2)')
+        """
         taken, names = set(self.names), []
         for name in block.names:
             number, unique = 2, name
@@ -246,38 +292,58 @@ class Problem:
     ) -> Self:
         """Return the problem with more rows ``lower <= (features + shift)^T h <= upper``.
 
-        They speak of the given points: a separator scores new points without them. Only where ``features`` is a sparse
-        matrix with no entry at all, so that all points count alike, does ``shift`` count for new ones too.
+        The rows apply to the points of this problem: a separator scores new points without them. There is one exception.
+        If ``features`` is a sparse matrix without any entry, all points have the same row, and ``shift`` counts for new
+        points too.
 
         Parameters
         ----------
         features : array or sparse matrix, shape (N, r)
         lower, upper : float or array, shape (r,)
+            ``-inf`` and ``inf`` leave a side open.
         names : sequence of str
+            One per row.
         shift : float or sequence of float
+            Added to every entry of a row.
+
+        Returns
+        -------
+        Problem
+
+        Raises
+        ------
+        DataError
+            If an array cannot be used as it is.
+
+        Examples
+        --------
+        >>> problem = Problem.from_arrays([[1.0], [2.0]], lower=0.0, upper=3.0)
+        >>> problem.with_rows(np.zeros((2, 1)), -np.inf, 1.0, ["at most one"], shift=1.0).A.toarray()
+        array([[1., 1.],
+               [2., 1.]])
         """
-        rows = _plain_block(features, lower, upper, names)
+        rows = _build_block(features, lower, upper, names)
         return self.with_block(replace(rows, shift=as_vector(shift, len(rows.names), "shift")))
 
     def linear_program(self) -> LinearProgram:
-        """Write the problem out in the form solvers want."""
+        """Return the problem in the matrix form that solvers take; features in chunks are loaded into memory."""
         return build_linear_program(self.blocks, self.weights, self.caps)
 
     def save(self, path: str | Path) -> None:
-        """Write everything to one ``.npz`` file of plain arrays, in one step: an interrupted save leaves no half file."""
+        """Write the problem to one ``.npz`` file of plain arrays; an interrupted save leaves no partial file."""
         from momentlp.problem.problem_file import save_problem
 
         save_problem(self, Path(path))
 
     @classmethod
     def load(cls, path: str | Path) -> Problem:
-        """Read a problem that :meth:`save` wrote. Files that hold pickles or are cut short are refused."""
+        """Read a problem that :meth:`save` wrote; raise FileFormatError if the file holds pickles or is cut short."""
         from momentlp.problem.problem_file import load_problem
 
         return load_problem(Path(path))
 
     def to_mps(self, path: str | Path) -> None:
-        """Write a free-format MPS file for any other solver (a minimisation of minus the size: MPS knows no other)."""
+        """Write a free-format MPS file for other solvers, as a minimisation of minus the size."""
         from momentlp.problem.mps import write_mps
 
         write_mps(self, Path(path))
@@ -290,7 +356,7 @@ class Problem:
 
     @classmethod
     def from_pyomo(cls, model: Any) -> Problem:
-        """Take a linear Pyomo model back to matrix form: its variables become points, its constraints moments."""
+        """Build a problem from a linear Pyomo model: its variables become points, its constraints moments."""
         from momentlp.backend.registry import pyomo_backend
 
         problem: Problem = pyomo_backend().to_problem(model)
@@ -303,7 +369,7 @@ class Problem:
         return f"Problem({points}, {len(names)} moment{'s' if len(names) != 1 else ''}: {shown})"
 
 
-def _plain_block(A: Any, lower: Any, upper: Any, names: Sequence[str] | None) -> MomentBlock:
+def _build_block(A: Any, lower: Any, upper: Any, names: Sequence[str] | None) -> MomentBlock:
     """Return moments that are the columns of a matrix as they stand."""
     matrix, columns = as_table(A, "A")
     if isinstance(matrix, Chunked):
@@ -325,30 +391,12 @@ def _plain_block(A: Any, lower: Any, upper: Any, names: Sequence[str] | None) ->
     )
 
 
-def _check_products(weights: FloatArray, caps: FloatArray) -> None:
-    """Refuse weights and caps whose products are beyond floats: no certificate could be computed from them."""
-    n_points = weights.size
-    weights, caps = one_entry_if_constant(weights, caps)
-    total = 0.0
-    with np.errstate(over="ignore", under="ignore"):
-        for start in range(0, weights.size, STRETCH):
-            weight, cap = weights[start : start + STRETCH], caps[start : start + STRETCH]
-            full = np.abs(weight * cap)
-            lost = (weight != 0) & (cap != 0) & (full < 1e-280)
-            total += float(full.sum()) * (n_points / weights.size)
-            if lost.any() or not total < 1e300:
-                end = "vanish" if lost.any() else "overflow"
-                raise DataError(
-                    f"weights times caps {end}: the weight of a whole point must be a number. Choose other units."
-                )
-
-
-def _kept_small(values: Any, length: int, argument: str) -> Any:
-    """Keep one number for all points as one number."""
+def _keep_constant(values: Any, length: int, argument: str) -> Any:
+    """Turn one number for all points into an array that takes no memory per point."""
     return constant_vector(float(as_vector(values, 1, argument)[0]), length) if np.ndim(values) == 0 else values
 
 
-def _over(vector: FloatArray, unit: float) -> FloatArray:
+def _divide(vector: FloatArray, unit: float) -> FloatArray:
     return constant_vector(vector[0] / unit, vector.size) if is_constant_vector(vector) else vector / unit
 
 
@@ -362,29 +410,3 @@ def _as_bound(values: Any, length: int, argument: str) -> FloatArray:
     if bound.shape not in ((), (length,)):
         raise DataError(f"{argument} must hold {length} number(s), one per moment, but its shape is {bound.shape}.")
     return np.array(np.broadcast_to(bound, length), dtype=np.float64)
-
-
-def _check_block(block: MomentBlock, n_points: int) -> None:
-    name = block.names[0] if block.names else "?"
-    if block.n_points != n_points:
-        raise DataError(f"the block of moment {name!r} has {block.n_points} points, but the first one has {n_points}.")
-    width = block.origin.size
-    shapes = [(block.features.shape[1], width, "features"), (block.shift.size, block.n_moments, "shift")]
-    shapes += [(block.lower.size, block.n_moments, "lower"), (block.upper.size, block.n_moments, "upper")]
-    if block.transform is None:
-        shapes.append((width, block.n_moments, "origin"))
-    elif block.transform.shape != (width, block.n_moments):
-        raise DataError(f"transform of moment {name!r} has shape {block.transform.shape}, not {(width, block.n_moments)}.")
-    for got, expected, field in shapes:
-        if got != expected:
-            raise DataError(f"{field} of the block of moment {name!r} has length {got} where {expected} is expected.")
-    if not (np.isfinite(block.origin).all() and np.isfinite(block.shift).all()):
-        raise DataError(f"origin and shift of the block of moment {name!r} must be finite.")
-    lower, upper = block.lower, block.upper
-    wrong = ~(lower <= upper) | (lower == np.inf) | (upper == -np.inf)
-    if wrong.any():
-        at = int(np.argmax(wrong))
-        raise DataError(
-            f"lower and upper of moment {block.names[at]!r} are {lower[at]} and {upper[at]}: "
-            "lower must not exceed upper, and neither may be NaN."
-        )

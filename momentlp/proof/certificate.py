@@ -1,4 +1,4 @@
-r"""The proof that an answer is right, computed from the problem and (h, y) alone.
+r"""The certificate: how far a pair (h, y) is from proving itself optimal, computed from the problem and the pair alone.
 
 For every feasible h and *every* y (with ``y_j >= 0`` where ``L_j = -inf`` and ``y_j <= 0`` where ``U_j = inf``), with
 scores ``s = w - A y``::
@@ -9,8 +9,8 @@ The difference of the two sides is a sum of terms, one per point and one per mom
 
     u_i max(0, s_i) - s_i h_i        and        U_j max(y_j, 0) + L_j min(y_j, 0) - y_j (A^T h)_j
 
-so a gap of zero says both that h is optimal and that ``h_i = u_i`` where ``s_i > 0`` and ``h_i = 0`` where ``s_i < 0``: y is
-the hyperplane of the theorem. Two products with A check it all, in one look at the points; no solver has to be trusted.
+so a gap of zero means that h is optimal, and ``h_i = u_i`` where ``s_i > 0`` and ``h_i = 0`` where ``s_i < 0``: y is the
+hyperplane of the theorem. Two products with A, in one pass over the points, check all of this. No solver has to be trusted.
 """
 
 from __future__ import annotations
@@ -22,12 +22,12 @@ from typing import TYPE_CHECKING, Self
 
 import numpy as np
 
-from momentlp.backend.interface import check_number
-from momentlp.points.arrays import FloatArray, IndexArray, constant_vector, one_entry_if_constant
+from momentlp.points.arrays import FloatArray, constant_vector, one_entry_if_constant
 from momentlp.points.validation import as_vector
 from momentlp.problem.moment_matrix import MomentMatrix
 from momentlp.problem.problem import Problem
-from momentlp.proof.least_change import least_change_in_chunks, repair_moves
+from momentlp.proof.residual import compute_moment_residual
+from momentlp.runtime.argument_checks import check_number
 from momentlp.runtime.html_table import html_table
 
 if TYPE_CHECKING:
@@ -35,8 +35,8 @@ if TYPE_CHECKING:
 
 __all__ = ["Certificate", "dual_bound", "farkas_value"]
 
-CHUNK_ENTRIES = 1 << 21  # entries of A that are looked at together
-BOUND_TOLERANCE = 1e-7  # closer than this to a bound, a membership counts as being there
+BOUND_TOLERANCE = 1e-7  # a membership this close to 0 or its cap, relative to the cap, counts as being at that bound
+SAMPLING_STEP = 8  # of points that are read in chunks, every eighth counts in a lower bound on |A|^T h
 
 
 @dataclass(frozen=True)
@@ -48,22 +48,24 @@ class Certificate:
     objective : float
         ``w . h``.
     bound : float
-        No feasible set weighs more than this; infinite if a multiplier has a sign it may not have.
+        No feasible set weighs more than this. Infinite if a multiplier has a sign that it may not have.
     primal_residual : float
-        Largest violation of a bound. Of a moment: how much of a point would have to change to mend it. Of a membership:
-        relative to its cap.
+        The maximum violation of a bound. The violation of a moment is the minimum change of memberships, in units of a
+        typical cap, that removes it; the violation of a membership is relative to its cap.
     dual_residual : float
-        Largest multiplier, times the largest entry of its moment, on a side where the moment has no bound.
+        The maximum multiplier, times the maximum entry of its moment, on a side where the moment has no bound.
     gap : float
-        ``(bound - objective) / max(|bound|, one typical point)``. Below zero only as far as h violates a bound.
+        ``(bound - objective) / max(|bound|, weight of a typical point)``. Negative only if h violates a bound.
     complementarity : float
-        The largest single term of the gap, on the same scale.
+        The maximum single term of the gap, in the same unit.
     fractional : int
-        Points whose membership is strictly between 0 and its cap: they lie on the hyperplane.
+        The number of points whose membership is strictly between 0 and its cap: they lie on the hyperplane.
     active : int
-        Moments with a multiplier that is not negligible beside the largest.
-    problem, membership, multipliers
-        What it was computed from.
+        The number of moments whose multiplier is not negligible beside the maximum one.
+    problem : Problem
+    membership : array, shape (N,)
+    multipliers : array, shape (m,)
+        The problem and the pair (h, y) that the certificate was computed from.
 
     Examples
     --------
@@ -86,29 +88,49 @@ class Certificate:
     multipliers: FloatArray = field(repr=False, compare=False)
 
     @classmethod
-    @np.errstate(over="ignore", invalid="ignore")  # what is beyond floats holds at no tolerance
+    @np.errstate(over="ignore", invalid="ignore")  # figures that overflow make the certificate fail, see error
     def of(cls, problem: Problem, membership: object, multipliers: object) -> Self:
-        """Compute the certificate of (h, y) for a problem."""
+        """Compute the certificate of (h, y) for a problem.
+
+        Parameters
+        ----------
+        problem : Problem
+        membership : array, shape (N,)
+            h. It need not be feasible.
+        multipliers : array, shape (m,)
+            y, one number per moment. Any numbers will do.
+
+        Returns
+        -------
+        Certificate
+
+        Raises
+        ------
+        DataError
+            If an array has a wrong length or holds NaN, or a moment overflows.
+        """
         h = as_vector(membership, problem.n_points, "membership")
         y = as_vector(multipliers, problem.n_moments, "multipliers")
         (caps,) = one_entry_if_constant(problem.caps)
-        ceiling, spares = float(caps.max(initial=0.0)) or 1.0, problem.A.table is not None
-        look = partial(_look, y, _score_rounding(problem, y), ceiling, spares)
-        seen = reduce(operator.add, problem.A.scan(look, h, problem.weights, problem.caps))
-        problem.require_finite(seen.activity)
+        max_cap, is_chunked = float(caps.max(initial=0.0)) or 1.0, problem.A.table is not None
+        compute = partial(_compute_sums, y, _score_rounding(problem, y), max_cap, is_chunked)
+        sums = reduce(operator.add, problem.A.scan(compute, h, problem.weights, problem.caps))
+        problem.require_finite(sums.activity)
         row_terms, wrong_side = _row_bounds(problem, y)
-        bound = _known(float(seen.point_terms + row_terms.sum()))
+        bound = _infinite_if_lost(float(sums.point_terms + row_terms.sum()))
         weight = max(problem.point_weight, abs(bound)) if np.isfinite(bound) else problem.point_weight
         pull = np.abs(y) * problem.scale
-        rows = float(np.max(row_terms - y * seen.activity, where=~wrong_side, initial=0.0))
+        rows = float(np.max(row_terms - y * sums.activity, where=~wrong_side, initial=0.0))
         return cls(
-            objective=seen.objective,
+            objective=sums.objective,
             bound=bound,
-            primal_residual=float(max(0.0, _moment_residual(problem, h, seen), seen.out)),
+            primal_residual=float(
+                max(0.0, compute_moment_residual(problem, h, sums.activity, sums.min_magnitude), sums.max_violation)
+            ),
             dual_residual=float(np.max(pull, where=wrong_side, initial=0.0)),
-            gap=(bound - seen.objective) / weight,
-            complementarity=max(seen.slack, rows) / weight,
-            fractional=seen.fractional,
+            gap=(bound - sums.objective) / weight,
+            complementarity=max(sums.max_term, rows) / weight,
+            fractional=sums.fractional,
             active=int((pull > BOUND_TOLERANCE * pull.max()).sum()),
             problem=problem,
             membership=h,
@@ -116,11 +138,30 @@ class Certificate:
         )
 
     def figures(self) -> dict[str, float | int]:
-        """Return the figures by name, without the arrays they were computed from."""
+        """Return all figures by name, without the problem and the arrays.
+
+        Examples
+        --------
+        >>> problem = Problem.from_arrays([[-1.0], [1.0]], lower=0.0, upper=0.0)
+        >>> Certificate.of(problem, [1.0, 1.0], [0.0]).figures()["bound"]
+        2.0
+        """
         return {part.name: getattr(self, part.name) for part in fields(self) if part.compare}
 
     def holds(self, tol: float = 1e-7) -> bool:
-        """Whether (h, y) proves itself optimal: residuals and gap all within ``tol``."""
+        """Return whether (h, y) proves itself optimal: residuals and gap are all within ``tol``.
+
+        Parameters
+        ----------
+        tol : float
+            A number without unit: residuals and gap are relative, see the attributes.
+
+        Examples
+        --------
+        >>> problem = Problem.from_arrays([[-1.0], [1.0]], lower=0.0, upper=0.0)
+        >>> Certificate.of(problem, [1.0, 0.99], [0.0]).holds(), Certificate.of(problem, [1.0, 1.0], [0.0]).holds()
+        (False, True)
+        """
         return bool(self.error <= tol)
 
     def _repr_html_(self) -> str:
@@ -136,18 +177,30 @@ class Certificate:
         return html_table(f"Certificate: {'holds' if self.holds() else 'does not hold'}", rows)
 
     def exact(self, *, time_limit: float | None = None, second_opinion: bool = False) -> ExactProof:
-        """Prove the exact optimum in rational arithmetic, and say whether this answer is the vertex that attains it.
+        """Find the exact optimum in rational arithmetic, and say whether (h, y) is the vertex that attains it.
 
-        Every float is a rational number: features, mean, bounds, weights and caps are taken as they stand, and no step
-        rounds. The vertex behind (h, y) is solved exactly; if it is not optimal the exact simplex goes on to the optimum.
-        Meant for some hundreds of points and some tens of moments, which take seconds.
+        Every float is a rational number: features, mean, bounds, weights and caps are used as they are, and no step
+        rounds. The vertex next to (h, y) is computed exactly. If it is not optimal, an exact simplex method continues to
+        the optimum. Some hundreds of points with some tens of moments take seconds.
 
         Parameters
         ----------
         time_limit : float, optional
             Seconds after which to give up; the proof then has status LIMIT and no optimum.
         second_opinion : bool
-            Also ask GLPK's own exact simplex, which shares no code with ours (it is slower, and no limit stops it).
+            Whether to ask GLPK's exact simplex too. It shares no code with momentlp; it is slower, and ``time_limit`` does
+            not stop it.
+
+        Returns
+        -------
+        ExactProof
+
+        Raises
+        ------
+        OptionError
+            If ``time_limit`` is not a positive number.
+        BackendUnavailableError
+            If ``second_opinion`` is set and GLPK is not installed.
 
         Examples
         --------
@@ -157,176 +210,138 @@ class Certificate:
         """
         from momentlp.proof.exact.proof import ask_glpk, prove
 
-        limit = None if time_limit is None else check_number("time_limit", time_limit)
+        limit = None if time_limit is None else check_number("time_limit", time_limit, above=0, infinite=True)
         proof = prove(self.problem, self.membership, self.multipliers, time_limit=limit)
         return replace(proof, second_opinion=ask_glpk(self.problem)) if second_opinion else proof
 
     @property
     def error(self) -> float:
-        """The largest of residuals and gap: the tolerance from which the certificate holds."""
+        """The maximum of residuals and gap: the smallest tolerance at which the certificate holds; infinite for NaN."""
         figures = np.array([self.primal_residual, self.dual_residual, abs(self.gap)])
-        # What is not a number compares as false with everything, so it must not get as far as a comparison.
+        # Every comparison with NaN is false, so NaN must not reach a comparison.
         return float(figures.max()) if np.isfinite([*figures, self.objective, self.bound]).all() else float("inf")
 
 
 @dataclass(frozen=True)
-class _Seen:
-    """What one look at some of the points gives; ``+`` joins two looks.
+class _Sums:
+    """Everything about (h, y) that needs the points, for some of the points; ``+`` joins two parts.
 
-    ``magnitude`` adds up every eighth point at most: it is no more than ``|A|^T h``, which takes a look of its own.
+    Attributes
+    ----------
+    activity : array, shape (m,)
+        A^T h.
+    min_magnitude : array, shape (m,)
+        At most ``|A|^T h``: the sum over every eighth point if they are read in chunks, zero if not.
+    point_terms : float
+        ``sum u max(0, s)``.
+    objective : float
+        ``w . h``.
+    max_term : float
+        The maximum of ``u max(0, s) - s h``.
+    max_violation : float
+        The maximum violation of ``0 <= h <= u``, relative to the cap.
+    fractional : int
+        The number of points strictly between 0 and their cap.
     """
 
     activity: FloatArray
-    magnitude: FloatArray
+    min_magnitude: FloatArray
     point_terms: float
     objective: float
-    slack: float
-    out: float
+    max_term: float
+    max_violation: float
     fractional: int
 
-    def __add__(self, other: _Seen) -> _Seen:
-        return _Seen(
+    def __add__(self, other: _Sums) -> _Sums:
+        return _Sums(
             self.activity + other.activity,
-            self.magnitude + other.magnitude,
+            self.min_magnitude + other.min_magnitude,
             self.point_terms + other.point_terms,
             self.objective + other.objective,
-            float(np.maximum(self.slack, other.slack)),  # which keeps what is not a number, as max would not
-            float(np.maximum(self.out, other.out)),
+            float(np.maximum(self.max_term, other.max_term)),  # np.maximum keeps NaN, the built-in max may drop it
+            float(np.maximum(self.max_violation, other.max_violation)),
             self.fractional + other.fractional,
         )
 
 
-def _look(
+def _compute_sums(
     y: FloatArray,
     rounding: float,
-    largest_cap: float,
-    spares: bool,
+    max_cap: float,
+    is_chunked: bool,
     A: MomentMatrix,
     h: FloatArray,
     weights: FloatArray,
     caps: FloatArray,
-) -> _Seen:
-    """Compute everything about (h, y) that takes a look at the points, and what ``spares`` a second look at them, mostly."""
+) -> _Sums:
+    """Compute the sums of some points; if points are read in chunks, also what usually saves another pass over them."""
     activity = A.T @ h
     scores = weights - A @ y
     point_terms = _point_terms(A, y, scores, caps, rounding)
-    some = np.where(np.arange(h.size) % 8 == 0, h, 0.0) if spares else h
-    out = np.maximum(h - caps, -h) / np.where(caps > 0, caps, largest_cap)
-    return _Seen(
+    some = np.where(np.arange(h.size) % SAMPLING_STEP == 0, h, 0.0) if is_chunked else h
+    violation = np.maximum(h - caps, -h) / np.where(caps > 0, caps, max_cap)
+    return _Sums(
         activity=activity,
-        magnitude=A.each("magnitude", some) if spares else np.zeros_like(activity),
+        min_magnitude=A.per_moment("magnitude", some) if is_chunked else np.zeros_like(activity),
         point_terms=float(point_terms.sum()),
         objective=float(weights @ h),
-        slack=float(np.max(point_terms - scores * h)),
-        out=float(out.max()),
+        max_term=float(np.max(point_terms - scores * h)),
+        max_violation=float(violation.max()),
         fractional=int(((h > BOUND_TOLERANCE * caps) & (h < (1 - BOUND_TOLERANCE) * caps)).sum()),
     )
 
 
-def _moment_residual(problem: Problem, h: FloatArray, seen: _Seen) -> float:
-    """Return how much of a point would have to change to bring the worst moment back to its bound.
-
-    A row that is too high comes down by taking out what adds to it, or by putting in what takes from it; each point has room
-    for that, ``h_i`` or ``u_i - h_i``. The residual is the least change of memberships, in units of a typical cap, that
-    mends the row by itself. (The violation over the largest entry would not do: a far outlier on the wrong side mends
-    nothing, and against it every violation looks small.) What the rounding of the data explains is no violation.
-    """
-    activity = seen.activity
-    over = np.maximum(activity - problem.upper, problem.lower - activity)
-    rows = np.flatnonzero((over > 0) & ~problem.noise)
-    if not rows.size:
-        return 0.0
-    facing = np.where(activity > problem.upper, problem.upper, problem.lower)[rows]
-    rounding = problem.A.each("rounding", h)[rows]
-    noise = 16 * np.finfo(np.float64).eps * (seen.magnitude[rows] + np.abs(facing))
-    if (over[rows] <= noise + rounding).all():  # then another look at all points would say so too
-        return 0.0
-    noise = 16 * np.finfo(np.float64).eps * (problem.A.each("magnitude", h)[rows] + np.abs(facing))
-    excess = over[rows] - noise - rounding
-    rows, excess = rows[excess > 0], excess[excess > 0]
-    if not rows.size:
-        return 0.0
-    sides = np.where(activity > problem.upper, 1.0, -1.0)[rows]
-    (caps,) = one_entry_if_constant(problem.caps)
-    caps = caps[caps > 0]
-    unit = float(np.median(caps)) if caps.size else 1.0
-    if problem.A.table is not None:
-        return least_change_in_chunks(problem, h, rows, sides, excess) / unit
-    step = max(1, CHUNK_ENTRIES // problem.n_points)
-    stretches = [slice(start, start + step) for start in range(0, rows.size, step)]
-    return max(_largest_change(problem, h, rows[s], sides[s], excess[s]) for s in stretches) / unit
-
-
-def _largest_change(problem: Problem, h: FloatArray, rows: IndexArray, sides: FloatArray, excess: FloatArray) -> float:
-    """Return the largest of the least changes that mend some rows."""
-    entries, room = repair_moves(problem.A, rows, sides, h, problem.caps)
-    alone = np.max(entries, axis=0, where=entries * room >= excess, initial=0.0)  # a point that can mend the row by itself
-    return max(
-        float(excess[k] / alone[k]) if alone[k] > 0 else _least_change(entries[:, k], room[:, k], excess[k])
-        for k in range(rows.size)
-    )
-
-
-def _least_change(entries: FloatArray, room: FloatArray, excess: float) -> float:
-    """Return the least total change of memberships that moves a row by so much, the largest entries first."""
-    order = np.argsort(-entries, kind="stable")
-    gained = np.cumsum((entries * room)[order])
-    last = int(np.searchsorted(gained, excess))
-    if last == order.size:
-        return float("inf")
-    before = float(gained[last - 1]) if last else 0.0
-    return float(room[order[:last]].sum() + (excess - before) / entries[order[last]])
-
-
 def dual_bound(problem: Problem, y: FloatArray) -> float:
     """Return ``bound(y)``, an upper bound on the weight of every feasible set."""
-    return _bound(problem, y, problem.weights)
+    return _compute_bound(problem, y, problem.weights)
 
 
 def farkas_value(problem: Problem, y: FloatArray) -> float:
     """Return the bound of the same problem with all weights zero.
 
-    Every feasible h has ``0 . h = 0`` below it. A value under zero therefore proves that no h is feasible.
+    A feasible h would have ``0 . h = 0 <= bound``. A negative value therefore proves that no h is feasible.
     """
-    return _bound(problem, y, constant_vector(0.0, problem.n_points))
+    return _compute_bound(problem, y, constant_vector(0.0, problem.n_points))
 
 
 @np.errstate(over="ignore", invalid="ignore")
-def _bound(problem: Problem, y: FloatArray, weights: FloatArray) -> float:
+def _compute_bound(problem: Problem, y: FloatArray, weights: FloatArray) -> float:
     terms, _ = _row_bounds(problem, y)
-    points = problem.A.scan(partial(_sum_of_terms, y, _score_rounding(problem, y)), weights, problem.caps)
-    return _known(float(sum(points) + terms.sum()))
+    points = problem.A.scan(partial(_sum_point_terms, y, _score_rounding(problem, y)), weights, problem.caps)
+    return _infinite_if_lost(float(sum(points) + terms.sum()))
 
 
-def _sum_of_terms(y: FloatArray, rounding: float, A: MomentMatrix, weights: FloatArray, caps: FloatArray) -> float:
+def _sum_point_terms(y: FloatArray, rounding: float, A: MomentMatrix, weights: FloatArray, caps: FloatArray) -> float:
     return float(_point_terms(A, y, weights - A @ y, caps, rounding).sum())
 
 
-def _known(bound: float) -> float:
-    """Return a bound; infinity where it got lost beyond floats."""
+def _infinite_if_lost(bound: float) -> float:
+    """Return a bound, or infinity if it overflowed."""
     return bound if np.isfinite(bound) else float("inf")
 
 
 def _score_rounding(problem: Problem, y: FloatArray) -> float:
-    """Return the rounding of scores beside the size of what is added up in them; zero where it cannot matter."""
+    """Return the rounding of scores, relative to the terms that are added up in them; zero if it cannot matter."""
     unit = 4 * float(np.finfo(np.float64).eps)
-    most = unit * float(problem.caps.sum()) * float((np.abs(y) * (problem.scale + problem.A.each("cancelled"))).sum())
-    return 0.0 if most <= 1e-9 * problem.point_weight else unit
+    max_effect = (
+        unit * float(problem.caps.sum()) * float((np.abs(y) * (problem.scale + problem.A.per_moment("cancellation"))).sum())
+    )
+    return 0.0 if max_effect <= 1e-9 * problem.point_weight else unit
 
 
 def _point_terms(A: MomentMatrix, y: FloatArray, scores: FloatArray, caps: FloatArray, rounding: float) -> FloatArray:
-    """Return ``u max(0, s)`` per point, with room for the rounding of the scores where that can matter.
+    """Return ``u max(0, s)`` per point, with the scores raised by their rounding error where that can matter.
 
-    Multipliers of nearly dependent moments can be huge and cancel: what is left of the scores is then rounding, and a bound
-    made of it would be none.
+    Multipliers of nearly dependent moments can be huge and cancel. Then the scores are mostly rounding error, and without
+    the margin the result would not be an upper bound.
     """
     if rounding:
-        scores = scores + rounding * A.absolute(y)
+        scores = scores + rounding * A.score_magnitude(y)
     return np.where(caps > 0, caps * np.maximum(scores, 0.0), 0.0)
 
 
 def _row_bounds(problem: Problem, y: FloatArray) -> tuple[FloatArray, np.ndarray[tuple[int], np.dtype[np.bool_]]]:
-    """Return ``U max(y, 0) + L min(y, 0)`` per moment, and where y points at a side that has no bound."""
+    """Return ``U max(y, 0) + L min(y, 0)`` per moment, and whether y points at a side without a bound."""
     facing = np.where(y > 0, problem.upper, problem.lower)
     wrong = (y != 0) & np.isinf(facing)
     terms = np.where(wrong, np.inf, np.where(y == 0, 0.0, y) * np.where(np.isinf(facing), 0.0, facing))

@@ -1,11 +1,11 @@
-"""Proving that no membership meets all bounds.
+"""Proofs that no memberships meet all bounds.
 
-The elastic problem lets every moment miss its bound at a price of one per unit of its scale::
+The elastic problem lets every moment violate its bound at a price of 1 per unit of its scale::
 
     maximise  -sum(p + q)   subject to  lower <= A^T h + scale (p - q) <= upper,   0 <= h <= caps,   0 <= p, q <= big
 
-It always has a solution, so any backend can solve it and the ordinary certificate can check it. If its optimum is below
-zero its multipliers y satisfy ``farkas_value(problem, y) < 0``, which is the proof.
+It always has a solution, so any backend can solve it and the ordinary certificate checks it. If its optimum is negative,
+its multipliers y satisfy ``farkas_value(problem, y) < 0``, which is the proof.
 """
 
 from __future__ import annotations
@@ -26,24 +26,33 @@ __all__ = ["append_points", "elastic_problem", "proves_infeasible"]
 
 
 def elastic_problem(problem: Problem) -> Problem:
-    """Return the elastic problem: the same points with weight 0, then two more "points" per moment, p and q."""
+    """Return the elastic problem: the same points with weight 0, followed by two artificial points per moment, p and q."""
     scale = problem.scale
     slack = sp.vstack([sp.diags_array(scale), -sp.diags_array(scale)], format="csr")
-    room = np.tile((problem.A.each("magnitude", problem.caps) + _largest_bound(problem)) / scale + 1.0, 2)
+    room = np.tile((problem.A.per_moment("magnitude", problem.caps) + _largest_bound(problem)) / scale + 1.0, 2)
     return append_points(replace(problem, weights=np.zeros(problem.n_points)), slack, -np.ones(slack.shape[0]), room)
 
 
 def append_points(problem: Problem, rows: Any, weights: FloatArray, caps: FloatArray) -> Problem:
-    """Return a problem with more points, given by their rows of A (a sparse matrix) and no features of their own."""
+    """Return a problem with more points, which have rows of A but no features.
+
+    Parameters
+    ----------
+    problem : Problem
+    rows : csr_array, shape (r, m)
+        The rows of A of the new points.
+    weights, caps : array, shape (r,)
+        Weights and caps of the new points.
+    """
     m = problem.n_moments
-    kept = np.where(problem.noise, 0.0, 1.0)  # the new problem does not know which of its moments are rounding
+    kept = np.where(problem.noise, 0.0, 1.0)  # the new problem cannot tell which moments are noise
     weights, caps = np.concatenate([problem.weights, weights]), np.concatenate([problem.caps, caps])
     blocks = [replace(block, features=load_in_memory(block.features, "proving infeasibility")) for block in problem.blocks]
     problem = replace(problem, blocks=tuple(blocks))
     if not any(is_sparse(block.features) for block in problem.blocks):
         A = np.vstack([problem.A.toarray() * kept, rows.toarray()])
         return Problem.from_arrays(A, problem.lower, problem.upper, weights=weights, caps=caps, names=problem.names)
-    # The constant part of A belongs to the old points alone: it hangs on a feature that is 1 for them and 0 for the new.
+    # The constant part of A belongs to the old points only: it is the coefficient of a feature that is 1 there, 0 elsewhere.
     linear = sp.hstack([sp.csr_array(block.linear_part()) for block in problem.blocks], format="csr") * kept
     constant = np.concatenate([block.constant for block in problem.blocks]) * kept
     ones = sp.csr_array(np.ones((problem.n_points, 1)))
@@ -65,7 +74,15 @@ def _largest_bound(problem: Problem) -> FloatArray:
 
 
 def proves_infeasible(problem: Problem, y: FloatArray, tol: float) -> bool:
-    """Check a Farkas proof by arithmetic of our own, with room for rounding."""
+    """Return whether y proves that no h is feasible: its Farkas value is negative by more than rounding.
+
+    Parameters
+    ----------
+    problem : Problem
+    y : array, shape (m,)
+    tol : float
+        The margin, relative to the terms of the Farkas value that the bounds contribute.
+    """
     facing = np.where(y > 0, problem.upper, problem.lower)
     if np.isinf(facing[y != 0]).any():
         return False

@@ -1,9 +1,17 @@
-"""The least change of memberships that brings a moment back to its bound, for points that are read in chunks.
+"""The minimum change of memberships that brings a violated moment back to its bound.
 
-To mend a row, the points with the largest entries change first. One point may do it alone; a pass over the points finds the
-one with the largest entry among those that can. Where it takes many, a second pass adds up room and effect of the points by
-the size of their entries, in narrow bins: the least change is then known to one per cent. (It is more than one whole point
-then, far from what any certificate lets pass, and no sort of all points is needed.)
+Changing the membership of point i by one unit moves moment j by ``|A_ij|``, and the point has room for ``h_i`` units down or
+``u_i - h_i`` units up. If single points have room enough to move the moment by ``excess``, the one with the largest entry
+does it alone, and the change is ``excess / |A_ij|``. If none has, the minimum total change is a fractional knapsack problem:
+use the points with the largest entries first, the last one in part.
+
+The change of a single point may exceed the minimum, when points with larger entries but less room could share the work. The
+result is then too large, never too small, so a certificate does not accept more for it.
+
+If the points are in memory they are sorted by their entries. If they are read in chunks, two passes over the points avoid
+sorting all of them. The first finds the largest entry of a point that can do it alone. For moments without such a point,
+the second adds up room and effect of the points in narrow bins by the size of their entries, which gives the change to one
+per cent. (The change is more than one point then, far beyond what a certificate tolerates.)
 """
 
 from __future__ import annotations
@@ -20,80 +28,128 @@ from momentlp.problem.moment_matrix import MomentMatrix
 if TYPE_CHECKING:
     from momentlp.problem.problem import Problem
 
-__all__ = ["least_change_in_chunks", "repair_moves"]
+__all__ = ["compute_least_change"]
 
-SHIFT = 45  # which leaves 7 bits of the fraction of a float: bins less than one per cent wide
-BINS = 32 << 7  # entries 2**32 times smaller than the largest of their row count as equal
-STRETCH_ENTRIES = 1 << 20
-
-
-def repair_moves(
-    A: MomentMatrix, rows: IndexArray, sides: FloatArray, h: FloatArray, caps: FloatArray
-) -> tuple[FloatArray, FloatArray]:
-    """Return for each point and row by how much a unit of its membership moves the row, and how many units there are.
-
-    ``sides`` is 1 for a row that has to come down and -1 for one that has to come up.
-    """
-    down = A.columns(rows) * sides
-    return np.abs(down), np.where(down > 0, h[:, None], (caps - h)[:, None])
+MAX_ENTRIES = 1 << 21  # entries of A that are written out together: 16 MiB as float64
+MAX_CHUNK_ENTRIES = 1 << 20  # the same within a chunk, which is in memory too
+MANTISSA_SHIFT = 45  # bits; leaves 7 bits of the fraction of a float64: bins less than one per cent wide
+N_BINS = 32 << 7  # entries below 2**-32 of the largest entry of their moment share the last bin
 
 
-def least_change_in_chunks(
-    problem: Problem, h: FloatArray, rows: IndexArray, sides: FloatArray, excess: FloatArray
+def compute_least_change(
+    problem: Problem, h: FloatArray, moments: IndexArray, signs: FloatArray, excess: FloatArray
 ) -> float:
-    """Return the largest of the least changes that mend some rows, each of which is beyond its bound by ``excess``."""
-    found = problem.A.scan(partial(_strongest, rows, sides, excess), h, problem.caps)
-    alone, strongest = (np.max(sizes, axis=0) for sizes in zip(*found, strict=True))
+    """Return the maximum over some moments of the minimum change of memberships that brings the moment back.
+
+    Parameters
+    ----------
+    problem : Problem
+    h : array, shape (N,)
+    moments : array of int, shape (r,)
+        The violated moments.
+    signs : array, shape (r,)
+        1 for a moment above its upper bound, -1 for one below its lower bound.
+    excess : array, shape (r,)
+        By how much each is beyond its bound; positive.
+
+    Returns
+    -------
+    float
+        Infinite if some moment cannot be brought back at all.
+    """
+    if problem.A.table is not None:
+        return _least_change_in_chunks(problem, h, moments, signs, excess)
+    step = max(1, MAX_ENTRIES // problem.n_points)
+    slices = [slice(start, start + step) for start in range(0, moments.size, step)]
+    return max(_least_change_in_memory(problem, h, moments[s], signs[s], excess[s]) for s in slices)
+
+
+def _compute_moves(
+    A: MomentMatrix, moments: IndexArray, signs: FloatArray, h: FloatArray, caps: FloatArray
+) -> tuple[FloatArray, FloatArray]:
+    """Return, per point and moment, how much one unit of membership moves the moment, and how many units there are."""
+    outward = A.columns(moments) * signs
+    return np.abs(outward), np.where(outward > 0, h[:, None], (caps - h)[:, None])
+
+
+def _least_change_in_memory(
+    problem: Problem, h: FloatArray, moments: IndexArray, signs: FloatArray, excess: FloatArray
+) -> float:
+    entries, room = _compute_moves(problem.A, moments, signs, h, problem.caps)
+    alone = np.max(entries, axis=0, where=entries * room >= excess, initial=0.0)  # of points that can do it alone
+    return max(
+        float(excess[k] / alone[k]) if alone[k] > 0 else _change_of_sorted(entries[:, k], room[:, k], excess[k])
+        for k in range(moments.size)
+    )
+
+
+def _change_of_sorted(entries: FloatArray, room: FloatArray, excess: float) -> float:
+    """Return the minimum total change that moves a moment by ``excess``, using the largest entries first."""
+    order = np.argsort(-entries, kind="stable")
+    gained = np.cumsum((entries * room)[order])
+    last = int(np.searchsorted(gained, excess))
+    if last == order.size:
+        return float("inf")
+    before = float(gained[last - 1]) if last else 0.0
+    return float(room[order[:last]].sum() + (excess - before) / entries[order[last]])
+
+
+def _least_change_in_chunks(
+    problem: Problem, h: FloatArray, moments: IndexArray, signs: FloatArray, excess: FloatArray
+) -> float:
+    found = problem.A.scan(partial(_find_largest_entries, moments, signs, excess), h, problem.caps)
+    alone, largest = (np.max(sizes, axis=0) for sizes in zip(*found, strict=True))
     worst = float(np.max(excess / np.where(alone > 0, alone, 1.0), where=alone > 0, initial=0.0))
     rest = alone == 0
     if not rest.any():
         return worst
-    if not (strongest[rest] > 0).all():
+    if not (largest[rest] > 0).all():
         return float("inf")
-    binned = problem.A.scan(partial(_binned, rows[rest], sides[rest], strongest[rest]), h, problem.caps)
-    room, effect = reduce(np.add, binned)
-    return max(worst, *map(_least, room, effect, excess[rest]))
+    sums = problem.A.scan(partial(_sum_in_bins, moments[rest], signs[rest], largest[rest]), h, problem.caps)
+    room, effect = reduce(np.add, sums)
+    return max(worst, *map(_change_of_bins, room, effect, excess[rest]))
 
 
-def _stretches(
-    A: MomentMatrix, rows: IndexArray, sides: FloatArray, h: FloatArray, caps: FloatArray
+def _iterate_moves(
+    A: MomentMatrix, moments: IndexArray, signs: FloatArray, h: FloatArray, caps: FloatArray
 ) -> Iterator[tuple[FloatArray, FloatArray]]:
-    """Yield the ways to mend of a few points at a time: all of a chunk would take many times its memory."""
-    step = max(1, STRETCH_ENTRIES // A.shape[1])
+    """Yield the moves of a few points at a time: those of a whole chunk would take many times its memory."""
+    step = max(1, MAX_CHUNK_ENTRIES // A.shape[1])
     for start in range(0, A.shape[0], step):
         points = slice(start, start + step)
-        yield repair_moves(A.part(points), rows, sides, h[points], caps[points])
+        yield _compute_moves(A.part(points), moments, signs, h[points], caps[points])
 
 
-def _strongest(
-    rows: IndexArray, sides: FloatArray, excess: FloatArray, A: MomentMatrix, h: FloatArray, caps: FloatArray
+def _find_largest_entries(
+    moments: IndexArray, signs: FloatArray, excess: FloatArray, A: MomentMatrix, h: FloatArray, caps: FloatArray
 ) -> tuple[FloatArray, FloatArray]:
-    """Return the largest entry of each row among the points that can mend it alone, and among all that have room."""
-    alone, strongest = np.zeros(rows.size), np.zeros(rows.size)
-    for entries, room in _stretches(A, rows, sides, h, caps):
+    """Return the largest entry of each moment among points that can do it alone, and among all points with room."""
+    alone, largest = np.zeros(moments.size), np.zeros(moments.size)
+    for entries, room in _iterate_moves(A, moments, signs, h, caps):
         np.maximum(alone, np.max(entries, axis=0, where=entries * room >= excess, initial=0.0), out=alone)
-        np.maximum(strongest, np.max(entries, axis=0, where=room > 0, initial=0.0), out=strongest)
-    return alone, strongest
+        np.maximum(largest, np.max(entries, axis=0, where=room > 0, initial=0.0), out=largest)
+    return alone, largest
 
 
-def _binned(
-    rows: IndexArray, sides: FloatArray, strongest: FloatArray, A: MomentMatrix, h: FloatArray, caps: FloatArray
+def _sum_in_bins(
+    moments: IndexArray, signs: FloatArray, largest: FloatArray, A: MomentMatrix, h: FloatArray, caps: FloatArray
 ) -> FloatArray:
-    """Return room and effect of all points by the size of their entries, the largest first; shape (2, rows, bins).
+    """Return the sums of room and effect of the points by the size of their entries, largest first; shape (2, r, bins).
 
-    The first bits of a float, read as a whole number, are in the order of the floats: they are the bins.
+    The leading bits of a positive float, read as an integer, are in the order of the floats: they number the bins.
     """
-    sums = np.zeros((2, rows.size * BINS))
-    offsets = BINS * np.arange(rows.size)
-    first = strongest.view(np.int64) >> SHIFT
-    for entries, room in _stretches(A, rows, sides, h, caps):
-        place = np.clip(first - (entries.view(np.int64) >> SHIFT), 0, BINS - 1) + offsets
-        sums[0] += np.bincount(place.ravel(), (room * (entries > 0)).ravel(), sums.shape[1])
-        sums[1] += np.bincount(place.ravel(), (room * entries).ravel(), sums.shape[1])
-    return sums.reshape(2, rows.size, BINS)
+    sums = np.zeros((2, moments.size * N_BINS))
+    offsets = N_BINS * np.arange(moments.size)
+    first = largest.view(np.int64) >> MANTISSA_SHIFT
+    for entries, room in _iterate_moves(A, moments, signs, h, caps):
+        bins = np.clip(first - (entries.view(np.int64) >> MANTISSA_SHIFT), 0, N_BINS - 1) + offsets
+        sums[0] += np.bincount(bins.ravel(), (room * (entries > 0)).ravel(), sums.shape[1])
+        sums[1] += np.bincount(bins.ravel(), (room * entries).ravel(), sums.shape[1])
+    return sums.reshape(2, moments.size, N_BINS)
 
 
-def _least(room: FloatArray, effect: FloatArray, excess: float) -> float:
+def _change_of_bins(room: FloatArray, effect: FloatArray, excess: float) -> float:
+    """Return the minimum total change that moves a moment by ``excess``, from sums in bins, largest entries first."""
     gained = np.cumsum(effect)
     last = int(np.searchsorted(gained, excess))
     if last == gained.size:

@@ -1,13 +1,13 @@
-"""Polishing an answer: from a point that a solver holds within its tolerance to the vertex it stands for.
+"""Polishing an answer: from a pair (h, y) that is right to a solver's tolerance to the vertex next to it.
 
-At a vertex the points split into three: at 0, at their cap, and the few F between; the moments into those at a bound, R,
-and the rest. Given F and R, both vectors follow from linear equations::
+At a vertex every point is at 0, at its cap, or one of the few fractional points F; every moment is one of those at a bound,
+R, or strictly within its bounds. Given F and R, the steps of h and y to the vertex follow from linear equations::
 
-    sum_{i in F} A_ij dh_i = b_j - (A^T h)_j   for j in R        (the active moments sit exactly on their bounds)
-    sum_{j in R} A_ij dy_j = s_i               for i in F        (the points between lie exactly on the hyperplane)
+    sum_{i in F} A_ij dh_i = b_j - (A^T h)_j   for j in R        (the active moments are exactly at their bounds)
+    sum_{j in R} A_ij dy_j = s_i               for i in F        (the fractional points lie exactly on the hyperplane)
 
-One least-squares step of each takes a residual of 1e-7 to rounding error. A step is kept only if the certificate says it
-helped.
+One least-squares step of each reduces a residual of 1e-7 to rounding error. A step is kept only if it brings the
+certificate closer.
 """
 
 from __future__ import annotations
@@ -18,30 +18,39 @@ from momentlp.points.arrays import FloatArray
 from momentlp.problem.problem import Problem
 from momentlp.proof.certificate import Certificate
 
-__all__ = ["polish"]
+__all__ = ["admissible_multipliers", "polish"]
 
-LARGEST = 1500  # a least-squares step of this size takes about a second
+MAX_SIZE = 1500  # points or moments; a least-squares step of this size takes about a second
 
 
-@np.errstate(over="ignore", invalid="ignore")  # multipliers may be anything; the certificate judges what comes of them
+@np.errstate(over="ignore", invalid="ignore")  # any multipliers are allowed; the certificate judges the result
 def polish(problem: Problem, h: FloatArray, y: FloatArray, margin: float = 1e-9) -> tuple[FloatArray, FloatArray]:
-    """Return the pair (h, y) after one polishing step, or as it was if that does not bring the certificate closer.
+    """Return the pair (h, y) after one polishing step, or unchanged if the step does not improve the certificate.
 
     Parameters
     ----------
+    problem : Problem
+    h : array, shape (N,)
+    y : array, shape (m,)
     margin : float
-        A membership this close to 0 or its cap, and a scaled multiplier this close to 0, count as being there.
+        A membership this close to 0 or its cap counts as being there; a multiplier this small, times the scale of its
+        moment, counts as 0.
+
+    Returns
+    -------
+    (array, array)
+        h and y. Each is either the given one or the polished one, whichever pair has the smallest certificate error.
     """
-    between = np.flatnonzero((h > margin) & (h < problem.caps - margin))
+    fractional = np.flatnonzero((h > margin) & (h < problem.caps - margin))
     scale = problem.scale
     at_bound = np.flatnonzero(~problem.noise & ((np.abs(y) * scale > margin) | (problem.lower == problem.upper)))
-    if not (0 < between.size <= LARGEST and 0 < at_bound.size <= LARGEST):
+    if not (0 < fractional.size <= MAX_SIZE and 0 < at_bound.size <= MAX_SIZE):
         return h, y
-    rows = problem.A.rows(between)
+    rows = problem.A.rows(fractional)
     system = rows[:, at_bound] / scale[at_bound]
     activity = (problem.A.T @ h)[at_bound]
     bound = np.where(y > 0, problem.upper, problem.lower)[at_bound]
-    scores = problem.weights[between] - rows @ y
+    scores = problem.weights[fractional] - rows @ y
     if not np.isfinite(bound).all():
         return h, y
     try:
@@ -50,7 +59,7 @@ def polish(problem: Problem, h: FloatArray, y: FloatArray, margin: float = 1e-9)
     except np.linalg.LinAlgError:
         return h, y
     new_h, new_y = h.copy(), y.copy()
-    new_h[between] = np.clip(h[between] + step_h, 0.0, problem.caps[between])
+    new_h[fractional] = np.clip(h[fractional] + step_h, 0.0, problem.caps[fractional])
     new_y[at_bound] += step_y
     new_y = admissible_multipliers(problem, new_y)
     candidates = [(h, y), (new_h, y), (h, new_y), (new_h, new_y)]
@@ -58,6 +67,12 @@ def polish(problem: Problem, h: FloatArray, y: FloatArray, margin: float = 1e-9)
 
 
 def admissible_multipliers(problem: Problem, y: FloatArray) -> FloatArray:
-    """Set multipliers to zero that point at a side where their moment has no bound: any y that remains gives a bound."""
-    wrong = ((y > 0) & np.isinf(problem.upper)) | ((y < 0) & np.isinf(problem.lower))
-    return np.where(wrong, 0.0, y)
+    """Return multipliers with zeros where y points at a side without a bound; the result gives a finite dual bound.
+
+    Parameters
+    ----------
+    problem : Problem
+    y : array, shape (m,)
+    """
+    points_nowhere = ((y > 0) & np.isinf(problem.upper)) | ((y < 0) & np.isinf(problem.lower))
+    return np.where(points_nowhere, 0.0, y)

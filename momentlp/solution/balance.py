@@ -199,7 +199,7 @@ def _feature_rows(block: MomentBlock, h: FloatArray, y: FloatArray, caps: FloatA
 def _constraint_rows(block: MomentBlock, h: FloatArray, y: FloatArray, caps: FloatArray) -> list[BalanceRow]:
     """Return one row per row of a constraint."""
     value, before = block.adjoint(h), block.adjoint(caps)
-    scale = block.typical()
+    scale = block.median_abs()
     target = np.clip(value, block.lower, block.upper)
     target_before = np.clip(before, block.lower, block.upper)
     return [

@@ -81,7 +81,7 @@ class Separator:
         level = 1.0 - sum(
             float(block.shift @ part)
             for block, part in zip(problem.blocks, parts, strict=True)
-            if without_maps or block.fitted is not None or block.counts_alike
+            if without_maps or block.fitted is not None or block.is_same_for_all_points
         )
         names = tuple(
             name

@@ -83,7 +83,7 @@ def run_attempt(problem: Problem, request: Request) -> Attempt:
     tighter = _tighter_options(problem, request, first.answer)
     if tighter is None or proves_empty(first.certificate):
         return first
-    second = _run_once(problem, request, Units.of(problem, problem.A.each("typical")), tighter)
+    second = _run_once(problem, request, Units.of(problem, problem.A.per_moment("median_abs")), tighter)
     if not second.certificate.error < first.certificate.error:
         return first
     counts = [attempt.answer.iterations for attempt in (first, second) if attempt.answer.iterations is not None]

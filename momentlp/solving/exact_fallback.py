@@ -70,7 +70,7 @@ def _allow_rounding(block: MomentBlock) -> MomentBlock:
     """Return two rows per moment of a mean, one for each side, which allow for the rounding of the mean."""
     if block.tolerance_on is None:
         return block
-    rounding = np.where(block.noise(), block.largest(), block.rounding(np.ones(1)))
+    rounding = np.where(block.noise(), block.max_abs(), block.rounding(np.ones(1)))
     transform = sp.eye_array(block.n_moments, format="csc") if block.transform is None else block.transform
     return replace(
         block,

@@ -1,116 +1,129 @@
-"""Constraints: what else is known about the class, beside its mean."""
+"""Constraints: further knowledge about the class, beside its mean.
+
+A constraint turns one problem into another with more rows ``lower <= A^T h <= upper`` or with lower caps ``h <= caps``.
+"""
 
 from __future__ import annotations
 
 from abc import abstractmethod
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Literal
 
 import numpy as np
 import scipy.sparse as sp
 from pydantic import BeforeValidator, Field, SerializeAsAny, model_validator
 
-from momentlp.errors import CompileError, DataError
-from momentlp.features import FeatureMap, FittedMap, depends_on_labels
+from momentlp.errors import CompileError, DataError, MomentLPError
+from momentlp.features import FeatureMap, depends_on_labels
 from momentlp.kinds import Kind
-from momentlp.points.arrays import FloatArray, IndexArray, Matrix
-from momentlp.points.chunked import Chunked
+from momentlp.points.arrays import IndexArray
 from momentlp.points.validation import as_indices, as_vector
 from momentlp.problem.moment_block import MomentBlock
+from momentlp.problem.problem import Problem
+from momentlp.spec.data import Data
 from momentlp.spec.tolerances import Target, Tolerance
 
-if TYPE_CHECKING:
-    from momentlp.problem.problem import Problem
-
-__all__ = ["Constraint", "Data", "GroupShare", "Known", "Moment", "Share"]
-
-
-@dataclass(frozen=True, eq=False)
-class Data:
-    """The data that a spec is compiled with, as a constraint sees it.
-
-    Attributes
-    ----------
-    points : array, csr_array or Chunked, shape (N, d)
-    columns : tuple of str, or None
-        Names of the columns of ``points``, if they have any.
-    present : array of int, or None
-        The points that have a weight, if not all do: maps learn from those alone.
-    """
-
-    points: Matrix
-    columns: tuple[str, ...] | None = None
-    present: IndexArray | None = None
-
-    @property
-    def n_points(self) -> int:
-        """N."""
-        return int(self.points.shape[0])
-
-    def column(self, name: str | int, owner: str) -> FloatArray:
-        """Return one column of the points, by name or by number."""
-        names = self.columns or tuple(f"x{number}" for number in range(self.points.shape[1]))
-        if name in names:
-            at = names.index(str(name))
-        elif isinstance(name, int) and 0 <= name < len(names):
-            at = name
-        else:
-            raise CompileError(f"{owner} names column {name!r}, but the points have {', '.join(names[:8])}.")
-        if isinstance(self.points, Chunked):
-            return self.points.column(at)
-        values = self.points[:, [at]]
-        return np.ravel(values.toarray() if sp.issparse(values) else values).astype(np.float64)
-
-    def fit(self, part: FeatureMap) -> tuple[FittedMap, Matrix | Chunked]:
-        """Fit a map to the points, and return it with the features of all of them."""
-        if isinstance(self.points, Chunked):
-            return part.fit_chunks(self.points)
-        rows = self.points if self.present is None else self.points[self.present]
-        fitted = part.fit(rows, self.columns)
-        features = part.training(rows, fitted)
-        return fitted, self.completed(features, fitted)
-
-    def completed(self, features: Matrix, fitted: FittedMap) -> Matrix:
-        """Return the features of all points, given those of the points that have a weight."""
-        if self.present is None:
-            return features
-        absent = np.setdiff1d(np.arange(self.n_points), self.present)
-        others = fitted(self.points[absent])
-        order = np.argsort(np.concatenate([self.present, absent]), kind="stable")
-        together = [features, others]
-        return (sp.vstack(together, format="csr") if sp.issparse(others) else np.vstack(together))[order]
+__all__ = ["Constraint", "GroupShare", "Known", "Moment", "Share", "apply_constraint"]
 
 
 class Constraint(Kind):
-    """Base of all constraints: a step from one problem to a narrower one.
+    """Base of all constraints.
 
-    A constraint of your own is a subclass with a ``kind`` and :meth:`apply`, which adds rows
-    (:meth:`Problem.with_rows <momentlp.Problem.with_rows>`), blocks of moments, or lowers caps (``dataclasses.replace``).
-    (:func:`momentlp.constraint` makes one from a function.)
+    To write a constraint, subclass this class, give it a ``kind`` and define :meth:`apply`, or decorate a function with
+    :func:`momentlp.constraint`.
+
+    Examples
+    --------
+    >>> import momentlp as mlp
+    >>> class AtMost(mlp.Constraint):
+    ...     kind: str = "example-at-most"
+    ...     size: float
+    ...
+    ...     def apply(self, problem, data):
+    ...         return problem.with_rows(np.zeros((data.n_points, 1)), -np.inf, self.size, ["at most"], shift=1.0)
+    >>> spec = mlp.Spec(tolerance=mlp.Absolute(9.0), constraints=[AtMost(size=1.5)])
+    >>> mlp.solve(spec.compile([[1.0], [2.0], [3.0]], labelled=[0])).objective
+    1.5
     """
 
     group: ClassVar[str] = "momentlp.constraints"
 
     @abstractmethod
     def apply(self, problem: Problem, data: Data) -> Problem:
-        """Return the problem with this constraint in it."""
+        """Return the problem with this constraint.
+
+        Parameters
+        ----------
+        problem : Problem
+            The moments of the spec, and the constraints before this one.
+        data : Data
+            The points that the spec is compiled with.
+
+        Returns
+        -------
+        Problem
+            With more rows (:meth:`Problem.with_rows <momentlp.Problem.with_rows>`), more blocks
+            (:meth:`Problem.with_block <momentlp.Problem.with_block>`) or lower caps (``dataclasses.replace``).
+        """
 
     def contradicts(self, other: Constraint) -> str | None:
-        """Say why this and another constraint cannot both hold, whatever the data; None if they might."""
+        """Return why this constraint and ``other`` cannot both hold, whatever the data; None if they can."""
         return None
+
+
+def apply_constraint(constraint: Constraint, problem: Problem, data: Data) -> Problem:
+    """Apply a constraint; whatever goes wrong in a user's own constraint becomes an error that names the constraint.
+
+    Raises
+    ------
+    DataError, CompileError
+        If the constraint fails or does not return a problem.
+    """
+    name = type(constraint).__name__
+    hint = (
+        f"Read a column of the points with data.column(name, {name!r}): "
+        "that works for points that are dense, sparse or read in chunks."
+    )
+    try:
+        narrowed = constraint.apply(problem, data)
+    except MomentLPError as error:
+        if type(constraint).__module__ == __name__:  # the constraints of this module word their own errors
+            raise
+        family = DataError if isinstance(error, DataError) else CompileError
+        raise family(f"constraint {name} failed: {error} {hint}") from error
+    except Exception as error:
+        reason = f"{type(error).__name__}: {error}".rstrip(".")
+        raise CompileError(f"constraint {name} failed: {reason}. {hint}") from error
+    if not isinstance(narrowed, Problem):
+        raise CompileError(f"{name}.apply must return a Problem, not {type(narrowed).__name__}.")
+    return narrowed
 
 
 Fraction = Annotated[float, Field(ge=0, le=1)]
 
 
 class Share(Constraint):
-    """The share of all points, by weight, that belong to the class (the class prior): ``low <= sum(h) / N <= high``.
+    """Bounds on the share of all points, by weight, that belong to the class: ``low <= sum(h) / N <= high``.
+
+    That share is the class prior. The constraint is one row, named ``share``.
 
     Parameters
     ----------
     low, high : float
-        Between 0 and 1. What is left out bounds nothing.
+        Between 0 and 1. The defaults, 0 and 1, bound nothing.
+
+    Raises
+    ------
+    SpecError
+        If a share is outside 0 to 1, or ``low`` exceeds ``high``.
+
+    Examples
+    --------
+    >>> import momentlp as mlp
+    >>> spec = mlp.Spec(tolerance=mlp.Absolute(9.0), constraints=[mlp.Share(high=0.5)])
+    >>> mlp.solve(spec.compile([[1.0], [2.0], [3.0], [4.0]], labelled=[0])).objective
+    2.0
     """
 
     kind: Literal["share"] = "share"
@@ -122,7 +135,7 @@ class Share(Constraint):
         def __init__(self, low: float = 0.0, high: float = 1.0) -> None: ...
 
     @model_validator(mode="after")
-    def _ordered(self) -> Share:
+    def _check_order(self) -> Share:
         if self.low > self.high:
             raise ValueError(f"low is {self.low:g} and high is {self.high:g}: low must not exceed high.")
         return self
@@ -134,31 +147,47 @@ class Share(Constraint):
         return None
 
     def apply(self, problem: Problem, data: Data) -> Problem:
-        """Add one row: the size of the set."""
-        nothing, total = sp.csr_array((problem.n_points, 1)), problem.total
-        return problem.with_rows(nothing, self.low * total, self.high * total, ["share"], shift=1.0)
+        """Add one row, ``low * total <= sum(h) <= high * total``."""
+        no_entries, total = sp.csr_array((problem.n_points, 1)), problem.total
+        return problem.with_rows(no_entries, self.low * total, self.high * total, ["share"], shift=1.0)
 
 
-def _plain_indices(value: Any) -> Any:
-    """Turn an array or mask into plain indices, so that a spec can be written to a file."""
+def _to_indices(value: Any) -> Any:
+    """Turn an array or mask into a tuple of int, so that a spec can be written to a file."""
     array = np.asarray(value)
     if array.dtype == bool:
         array = np.flatnonzero(array)
     return tuple(array.tolist()) if array.ndim == 1 else value
 
 
-Indices = Annotated[tuple[int, ...], BeforeValidator(_plain_indices)]
+Indices = Annotated[tuple[int, ...], BeforeValidator(_to_indices)]
 
 
 class Known(Constraint):
-    """Points that are known to be in the class, or out of it.
+    """Points that are known to be in the class, or outside it.
+
+    The caps of the negatives become 0. One row, named ``known positives``, keeps the positives at their caps::
+
+        sum_{i in positives} h_i  >=  sum_{i in positives} u_i
 
     Parameters
     ----------
     positives, negatives : indices or boolean mask into X
-        Points that are in the class, and points that are outside. At least one of them names a point.
+        Points in the class, and points outside it. At least one of the two must name a point.
     n_points : int, optional
-        How many points there must be. A mask says it by its length.
+        How many points X must have. A mask sets it to its length.
+
+    Raises
+    ------
+    SpecError
+        If no point is named, a point is in both, or the lengths of masks differ.
+
+    Examples
+    --------
+    >>> import momentlp as mlp
+    >>> spec = mlp.Spec(tolerance=mlp.Absolute(9.0), constraints=[mlp.Known(negatives=[1])])
+    >>> mlp.solve(spec.compile([[1.0], [2.0], [3.0]], labelled=[0])).membership
+    array([1., 0., 1.])
     """
 
     kind: Literal["known"] = "known"
@@ -172,8 +201,8 @@ class Known(Constraint):
 
     @model_validator(mode="before")
     @classmethod
-    def _measured(cls, fields: Any) -> Any:
-        """Keep the length of masks, which their indices do not tell."""
+    def _keep_mask_length(cls, fields: Any) -> Any:
+        """Store the length of masks in ``n_points``: their indices do not tell it."""
         if not isinstance(fields, dict):
             return fields
         arrays = {name: np.asarray(fields[name]) for name in ("positives", "negatives") if name in fields}
@@ -185,7 +214,7 @@ class Known(Constraint):
         return fields
 
     @model_validator(mode="after")
-    def _apart(self) -> Known:
+    def _check_disjoint(self) -> Known:
         if both := set(self.positives) & set(self.negatives):
             raise ValueError(f"point {min(both)} is both in positives and in negatives: keep it in one.")
         if not self.positives and not self.negatives:
@@ -215,14 +244,32 @@ class Known(Constraint):
 
 
 class GroupShare(Constraint):
-    """The share of the class that each group makes up: ``low_g <= sum_{i in g} h_i / sum(h) <= high_g``.
+    """Bounds on the share of the class that belongs to each group: ``low_g <= sum_{i in g} h_i / sum(h) <= high_g``.
+
+    Multiplied by ``sum(h)`` each bound is one linear row, with ``1_g`` the indicator of group g::
+
+        sum_i (1_g(i) - low_g) h_i  >=  0        sum_i (1_g(i) - high_g) h_i  <=  0
 
     Parameters
     ----------
     groups : str, int or sequence
         A column of X, by name or number, whose values are the groups; or one label per point.
     low, high : mapping of label to share
-        Groups that are not named are free. Labels are compared as text, so ``1``, ``1.0`` and ``"1"`` are one group.
+        Bounds between 0 and 1. A group that is not named has no bound. Labels are compared as text, so ``1``, ``1.0`` and
+        ``"1"`` are one group.
+
+    Raises
+    ------
+    SpecError
+        If no group is named, ``low`` exceeds ``high``, or the low shares add up to more than 1.
+
+    Examples
+    --------
+    >>> import momentlp as mlp
+    >>> limit = mlp.GroupShare(["a", "a", "b"], high={"a": 0.5})
+    >>> spec = mlp.Spec(tolerance=mlp.Absolute(9.0), constraints=[limit])
+    >>> mlp.solve(spec.compile([[1.0], [2.0], [3.0]], labelled=[0])).objective
+    2.0
     """
 
     kind: Literal["group_share"] = "group_share"
@@ -236,20 +283,20 @@ class GroupShare(Constraint):
 
     @model_validator(mode="before")
     @classmethod
-    def _as_text(cls, fields: Any) -> Any:
+    def _labels_to_text(cls, fields: Any) -> Any:
         if isinstance(fields, dict):
             for side in ("low", "high"):
                 if isinstance(fields.get(side), dict):
-                    fields = {**fields, side: {_text(label): share for label, share in fields[side].items()}}
+                    fields = {**fields, side: {_label_text(label): share for label, share in fields[side].items()}}
                 elif fields.get(side, 0) is None:
                     fields = {**fields, side: {}}
             groups = fields.get("groups")
             if (isinstance(groups, Sequence) or hasattr(groups, "__array__")) and not isinstance(groups, str):
-                fields = {**fields, "groups": tuple(_text(label) for label in groups)}
+                fields = {**fields, "groups": tuple(_label_text(label) for label in groups)}
         return fields
 
     @model_validator(mode="after")
-    def _ordered(self) -> GroupShare:
+    def _check_order(self) -> GroupShare:
         if not self.low and not self.high:
             raise ValueError("neither low nor high names a group: give at least one.")
         for group in self.low.keys() & self.high.keys():
@@ -261,13 +308,13 @@ class GroupShare(Constraint):
 
     def apply(self, problem: Problem, data: Data) -> Problem:
         """Add ``sum (1_g - low) h >= 0`` and ``sum (1_g - high) h <= 0``."""
-        labels, place = self._labels(data)
+        labels, label_of_point = self._labels(data)
         known = sorted(set(labels))
         wanted = sorted(self.low.keys() | self.high.keys())
         for group in wanted:
             if group not in known:
                 raise CompileError(f"GroupShare names group {group!r}, but the groups are {', '.join(known[:8])}.")
-        column = np.array([wanted.index(label) if label in wanted else -1 for label in labels])[place]
+        column = np.array([wanted.index(label) if label in wanted else -1 for label in labels])[label_of_point]
         chosen = np.flatnonzero(column >= 0)
         features = sp.csr_array((np.ones(chosen.size), (chosen, column[chosen])), shape=(data.n_points, len(wanted)))
         sides = [(g, "low") for g in wanted if g in self.low] + [(g, "high") for g in wanted if g in self.high]
@@ -284,20 +331,21 @@ class GroupShare(Constraint):
         return problem.with_block(block)
 
     def _labels(self, data: Data) -> tuple[list[str], IndexArray]:
-        """Return the labels there are, and which of them each point has."""
+        """Return the distinct labels, and for each point the position of its label among them."""
         if isinstance(self.groups, (str, int)) and not isinstance(self.groups, bool):
-            values, place = np.unique(data.column(self.groups, "GroupShare.groups"), return_inverse=True)
-            return [_text(value) for value in values.tolist()], place
+            values, inverse = np.unique(data.column(self.groups, "GroupShare.groups"), return_inverse=True)
+            return [_label_text(value) for value in values.tolist()], inverse
         if not isinstance(self.groups, tuple) or len(self.groups) != data.n_points:
             length = len(self.groups) if isinstance(self.groups, tuple) else 1
             raise CompileError(
                 f"GroupShare.groups holds {length} label(s), but there are {data.n_points} points: give one each."
             )
-        number = {label: at for at, label in enumerate(dict.fromkeys(self.groups))}
-        return [_text(label) for label in number], np.array([number[label] for label in self.groups])
+        position = {label: number for number, label in enumerate(dict.fromkeys(self.groups))}
+        return [_label_text(label) for label in position], np.array([position[label] for label in self.groups])
 
 
-def _text(label: Any) -> str:
+def _label_text(label: Any) -> str:
+    """Return a label as text; True and 1.0 as ``"1"``."""
     if isinstance(label, (bool, np.bool_)) or (isinstance(label, (float, np.floating)) and float(label).is_integer()):
         label = int(label)
     return str(label)
@@ -309,11 +357,20 @@ class Moment(Constraint):
     Parameters
     ----------
     features : FeatureMap
+        One map, not a ``Concat``, that does not depend on the labelled points.
     target : float or sequence of float
-        The mean that the class has there, one per feature of the map.
+        The mean of the class in these features: one number for all features or one per feature.
     tolerance : Tolerance
+        How far the mean of the set may lie from the target. It stays as it is along a path of tolerances.
     name : str
-        Stands before the names of its moments.
+        Prefix of the names of the moments.
+
+    Examples
+    --------
+    >>> import momentlp as mlp
+    >>> second = mlp.Moment(mlp.Quadratic(), target=[0.0, 1.0], tolerance=mlp.Relative(0.5), name="second")
+    >>> mlp.Spec(constraints=[second]).compile([[-1.0], [0.0], [1.0]], mean=[0.0]).names[1:3]
+    ('second: x0:high', 'second: x0^2:high')
     """
 
     kind: Literal["moment"] = "moment"
@@ -327,7 +384,7 @@ class Moment(Constraint):
         def __init__(self, features: FeatureMap, target: Any, tolerance: Tolerance, name: str = "moment") -> None: ...
 
     def apply(self, problem: Problem, data: Data) -> Problem:
-        """Fit the map, and add the rows that its tolerance makes."""
+        """Fit the map to the points and add the rows of the tolerance."""
         for number, part in enumerate(self.features.parts()):
             if number:
                 raise CompileError("Moment.features must be one map, not a Concat: use one Moment for each.")

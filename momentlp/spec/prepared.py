@@ -1,4 +1,4 @@
-"""A spec whose feature maps have seen the points: one step from a problem, for any labelled sample."""
+"""A spec whose feature maps are fitted to the points: with a labelled sample it becomes a problem."""
 
 from __future__ import annotations
 
@@ -16,7 +16,8 @@ from momentlp.points.chunked import Chunked
 from momentlp.points.validation import as_indices, as_vector, reject_index_labels
 from momentlp.problem.moment_block import MomentBlock
 from momentlp.problem.problem import Problem
-from momentlp.spec.constraints import Constraint, Data
+from momentlp.spec.constraints import Constraint, apply_constraint
+from momentlp.spec.data import Data
 from momentlp.spec.tolerances import Target, Tolerance
 
 __all__ = ["Part", "Prepared", "fit_part", "with_distinct_names"]
@@ -30,9 +31,9 @@ class Part:
     ----------
     fitted : FittedMap
     rows : array, csr_array or Chunked
-        What it was fitted on: the points, and behind them the sample if the map takes both together.
-    features : array, csr_array or Chunked
-        The features of ``rows``; None where they depend on which rows are labelled.
+        The rows that it was fitted to: the points, followed by the sample if the map is fitted to both together.
+    features : array, csr_array or Chunked, or None
+        The features of ``rows``; None if they depend on which rows are labelled.
     sample : array or csr_array, optional
         The features of a sample that is not among the rows.
     """
@@ -43,7 +44,15 @@ class Part:
     sample: Matrix | None = None
 
     def with_labels(self, known: IndexArray | None, counts: FloatArray | None) -> Part:
-        """Return the part with the features it has once it is known which rows are labelled, and how often each counts."""
+        """Return the part with its features, computing them if they depend on which rows are labelled.
+
+        Parameters
+        ----------
+        known : array of int, or None
+            The labelled rows; None if only the mean of the class is given.
+        counts : array, or None
+            How often each of them counts.
+        """
         if self.features is not None:
             return self
         if known is None or counts is None:
@@ -56,11 +65,29 @@ class Part:
 
 @dataclass(frozen=True, eq=False)
 class Prepared:
-    """Points whose features are known. :meth:`compile` adds the labelled sample, as often as there are samples to try.
+    """Points with their features. :meth:`compile` adds a labelled sample and may be called for many samples.
 
-    What takes time in a problem, a graph of neighbours or a kernel, does not depend on the labelled points: folds and
-    bootstrap samples share it. Points of no weight are left out of what the maps learn. Made by :meth:`Spec.prepare
-    <momentlp.Spec.prepare>`.
+    The slow step of building a problem, such as a graph of neighbours or a kernel, does not depend on the labelled points,
+    so folds and bootstrap samples share it. :meth:`Spec.prepare <momentlp.Spec.prepare>` returns an instance.
+
+    Attributes
+    ----------
+    data : Data
+        The points.
+    parts : tuple of Part
+        The fitted parts of the feature map.
+    tolerance : Tolerance
+    constraints : tuple of Constraint
+    caps : array, shape (N,)
+        How many points each row stands for: the sample weights.
+    weights : array, shape (N,)
+        The weights of the objective, all one.
+    given : object
+        X as the user gave it; needed to check that ``labelled`` holds positions and not labels of its index.
+    present : array of int, or None
+        The points with a positive weight, if some have none: maps learn from these alone.
+    n_sample : int
+        The number of points of the sample, if the class is given by one.
 
     Examples
     --------
@@ -82,7 +109,7 @@ class Prepared:
 
     @property
     def n_features(self) -> int:
-        """How many features all maps give together."""
+        """The number of features of all maps together."""
         return sum(len(part.fitted.names) for part in self.parts)
 
     def compile(self, *, labelled: Any = None, counts: Any = None, mean: Any = None) -> Problem:
@@ -90,12 +117,24 @@ class Prepared:
 
         Parameters
         ----------
-        labelled : indices or boolean mask into X
-            Points known to belong to the class. Left out, it is the sample or the mean that says what the class is.
+        labelled : indices or boolean mask into X, optional
+            Points known to belong to the class. Without it, the sample given to ``prepare`` or ``mean`` defines the class.
         counts : array, optional
-            How often each labelled point counts, in the order of ``labelled``: a bootstrap sample. Default: by its weight.
-        mean : array, shape (k,)
-            The mean of the class in feature space, where it is known.
+            How often each labelled point counts, in the order of ``labelled``, as in a bootstrap sample. Default: its
+            sample weight.
+        mean : array, shape (k,), optional
+            The mean of the class in feature space, if it is known.
+
+        Returns
+        -------
+        Problem
+
+        Raises
+        ------
+        DataError
+            If an array has a wrong length, or counts are negative or all zero.
+        CompileError
+            If the parts do not fit together, or a constraint fails.
         """
         n_points = self.data.n_points
         known = None if labelled is None else as_indices(reject_index_labels(labelled, self.given), n_points, "labelled")
@@ -113,28 +152,47 @@ class Prepared:
         if weight is not None and not weight.sum() > 0:
             name = "counts are" if counts is not None else "sample_weight is"
             raise DataError(f"{name} zero for every labelled point: the class has no mean then.")
-        return self._problem(known, members, weight, mean)
+        return self._build_problem(known, members, weight, mean)
 
-    def remembering(self, labelled: Any) -> Prepared:
-        """Return the same points with what the maps can work out beforehand for samples of these labelled points."""
+    def precompute_for(self, labelled: Any) -> Prepared:
+        """Return the same points with everything precomputed that samples of these labelled points share.
+
+        The problems that :meth:`compile` returns are the same; maps that depend on the labels build them faster.
+
+        Parameters
+        ----------
+        labelled : indices or boolean mask into X
+            The points from which samples will be drawn.
+
+        Returns
+        -------
+        Prepared
+
+        Examples
+        --------
+        >>> import momentlp as mlp
+        >>> prepared = mlp.Spec().prepare([[0.0], [1.0], [2.0], [9.0]]).precompute_for([0, 1, 2])
+        >>> prepared.compile(labelled=[0, 1])
+        Problem(4 points, 1 moment: x0)
+        """
         known = as_indices(reject_index_labels(labelled, self.given), self.data.n_points, "labelled")
-        rows, counts = self._present(known, np.array(self.caps[known], dtype=np.float64))
+        rows, counts = self._rows_of_members(known, np.array(self.caps[known], dtype=np.float64))
         parts = [
             part if part.features is not None else replace(part, fitted=part.with_labels(rows, counts).fitted)
             for part in self.parts
         ]
         return replace(self, parts=tuple(parts))
 
-    def _problem(
+    def _build_problem(
         self, known: IndexArray | None, members: IndexArray | None, weight: FloatArray | None, mean: Any
     ) -> Problem:
-        counts = tuple(len(part.fitted.names) for part in self.parts)
-        ends = np.cumsum(counts)[:-1]
-        means = [None] * len(counts) if mean is None else np.split(as_vector(mean, sum(counts), "mean"), ends)
+        widths = tuple(len(part.fitted.names) for part in self.parts)
+        ends = np.cumsum(widths)[:-1]
+        means = [None] * len(widths) if mean is None else np.split(as_vector(mean, sum(widths), "mean"), ends)
         blocks: list[MomentBlock] = []
-        for part, tolerance, alpha in zip(self.parts, self.tolerance.split(counts), means, strict=True):
-            found = part.with_labels(*self._present(members, weight))
-            features, sample = self._apart(found)
+        for part, tolerance, alpha in zip(self.parts, self.tolerance.split(widths), means, strict=True):
+            found = part.with_labels(*self._rows_of_members(members, weight))
+            features, sample = self._split_off_sample(found)
             chosen = features[known] if known is not None and features is not None else sample
             centre = _mean(chosen, weight) if alpha is None else alpha
             counted = None if chosen is None else weight
@@ -142,21 +200,21 @@ class Prepared:
             blocks.append(tolerance.block(target))
         problem = Problem(tuple(blocks), self.weights, self.caps, labelled=known, population=float(self.caps.sum()))
         for constraint in self.constraints:
-            problem = constraint.apply(problem, self.data)
-            if not isinstance(problem, Problem):
-                raise CompileError(f"{type(constraint).__name__}.apply must return a Problem, not {type(problem).__name__}.")
+            problem = apply_constraint(constraint, problem, self.data)
         return problem
 
-    def _present(self, members: IndexArray | None, weight: FloatArray | None) -> tuple[IndexArray | None, FloatArray | None]:
-        """Say where the members stand among the rows that the maps were fitted on."""
+    def _rows_of_members(
+        self, members: IndexArray | None, weight: FloatArray | None
+    ) -> tuple[IndexArray | None, FloatArray | None]:
+        """Return the positions of the members among the rows that the maps were fitted to, and their weights."""
         if self.present is None or members is None or weight is None:
             return members, weight
-        chosen, n_points = members[weight > 0], self.data.n_points  # from n_points on, they are those of the sample
-        places = np.where(chosen < n_points, np.searchsorted(self.present, chosen), chosen - n_points + self.present.size)
-        return places, weight[weight > 0]
+        chosen, n_points = members[weight > 0], self.data.n_points  # indices from n_points on belong to the sample
+        rows = np.where(chosen < n_points, np.searchsorted(self.present, chosen), chosen - n_points + self.present.size)
+        return rows, weight[weight > 0]
 
-    def _apart(self, part: Part) -> tuple[Any, Matrix | None]:
-        """Return the features of all points, and those of the sample."""
+    def _split_off_sample(self, part: Part) -> tuple[Any, Matrix | None]:
+        """Return the features of all points, and the features of the sample."""
         n_points = self.data.n_points
         features: Any = part.features
         n_present = n_points if self.present is None else self.present.size
@@ -167,7 +225,7 @@ class Prepared:
 
 
 def fit_part(part: FeatureMap, points: Matrix | Chunked, columns: tuple[str, ...] | None, sample: Matrix | None) -> Part:
-    """Fit one map to the points, and to the sample with them if it takes both together."""
+    """Fit one map to the points, or to the points and the sample together if the map asks for both."""
     if isinstance(points, Chunked):
         fitted, lazy = part.fit_chunks(points)
         return Part(fitted, points, lazy, None if sample is None else fitted(sample, "sample"))
@@ -192,7 +250,7 @@ def with_distinct_names(parts: Sequence[Part]) -> tuple[Part, ...]:
 
 
 def _mean(features: Any, weights: FloatArray | None) -> FloatArray:
-    """Return the mean of each feature. Equal numbers have that number as their mean, which a rounded sum may miss."""
+    """Return the weighted mean of each feature; exactly the common value where all are equal, without rounding."""
     if weights is None or (weights == 1.0).all():
         mean = np.ravel(np.asarray(features.mean(axis=0, dtype=np.float64))).astype(np.float64)
     else:

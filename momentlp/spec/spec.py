@@ -1,4 +1,4 @@
-"""The declarative spec, and the step from a spec and data to a problem."""
+"""The declarative spec: validated when built, read from and written to JSON and YAML, compiled with data to a problem."""
 
 from __future__ import annotations
 
@@ -22,7 +22,8 @@ from momentlp.points.statistics import summarise
 from momentlp.points.validation import as_sample, as_vector
 from momentlp.problem.problem import Problem
 from momentlp.runtime.atomic_files import write_atomically
-from momentlp.spec.constraints import Constraint, Data
+from momentlp.spec.constraints import Constraint
+from momentlp.spec.data import Data
 from momentlp.spec.prepared import Prepared, fit_part, with_distinct_names
 from momentlp.spec.tolerances import Absolute, Tolerance
 
@@ -32,15 +33,22 @@ SPEC_VERSION = 1
 
 
 class Spec(Declared):
-    """What is known about a class: which features have a fixed mean, how closely, and what else holds.
+    """What is known about a class: features with a known mean, how well it is known, and further constraints.
 
     Parameters
     ----------
     features : FeatureMap
-        Default: the columns of X themselves.
+        Default: ``Linear()``, the columns of X.
     tolerance : Tolerance
-        Default: none, ``Absolute(0.0)``: the exact problem of the theorem.
+        How far the mean of the set may lie from the mean of the class. Default: ``Absolute(0.0)``, the exact problem of the
+        theorem.
     constraints : sequence of Constraint
+        Default: none.
+
+    Raises
+    ------
+    SpecError
+        If a part is not valid, or constraints contradict each other whatever the data.
 
     Examples
     --------
@@ -59,7 +67,7 @@ class Spec(Declared):
     constraints: tuple[Annotated[SerializeAsAny[Constraint], BeforeValidator(Constraint.parse)], ...] = ()
 
     @model_validator(mode="after")
-    def _consistent(self) -> Self:
+    def _check_consistent(self) -> Self:
         """Refuse constraints that contradict each other whatever the data."""
         for one, other in permutations(range(len(self.constraints)), 2):
             if why := self.constraints[one].contradicts(self.constraints[other]):
@@ -69,29 +77,38 @@ class Spec(Declared):
     def compile(
         self, X: Any, *, labelled: Any = None, sample: Any = None, mean: Any = None, sample_weight: Any = None
     ) -> Problem:
-        """Put the spec and the data together. Exactly one of ``labelled``, ``sample`` and ``mean`` says what the class is.
+        """Build the problem from the spec and the data. Exactly one of ``labelled``, ``sample`` and ``mean`` must be given.
 
         Parameters
         ----------
         X : array, frame or sparse matrix, shape (N, d)
-            The points among which the class is sought. A ``numpy.memmap``, a zarr array, a dask array or what
-            :func:`momentlp.open_points` returns is read in chunks and need not fit in memory.
-        labelled : indices or boolean mask into X
+            The points to classify. A ``numpy.memmap``, a zarr array, a dask array or a table of
+            :func:`momentlp.open_points` is read in chunks and need not fit in memory.
+        labelled : indices or boolean mask into X, optional
             Points of X known to belong to the class.
-        sample : array, frame or sparse matrix, shape (l, d)
+        sample : array, frame or sparse matrix, shape (l, d), optional
             Known members of the class that are not part of X.
-        mean : array, shape (k,)
-            The mean of the class in feature space, where it is known.
+        mean : array, shape (k,), optional
+            The mean of the class in feature space, if it is known.
         sample_weight : array, shape (N,), optional
-            How many points each row of X stands for, in the objective and in the moments alike: they become the caps of the
-            memberships, so a row of weight 2 is two points. Labelled rows count by their weight in the mean.
+            How many points each row of X stands for, in the objective and in the moments. The weights become the caps of
+            the memberships, so a row of weight 2 is two points. In the mean, labelled rows count by their weight.
+
+        Returns
+        -------
+        Problem
 
         Raises
         ------
         DataError
             If an array cannot be used as it is.
         CompileError
-            If the parts do not fit together.
+            If the parts do not fit together, or a constraint fails.
+
+        Examples
+        --------
+        >>> Spec().compile([[0.0], [1.0], [5.0]], mean=[0.5]).names
+        ('x0',)
         """
         given = {"labelled": labelled, "sample": sample, "mean": mean}
         chosen = [name for name, value in given.items() if value is not None]
@@ -102,21 +119,43 @@ class Spec(Declared):
         return prepared.compile(labelled=labelled, mean=mean)
 
     def prepare(self, X: Any, *, sample: Any = None, sample_weight: Any = None) -> Prepared:
-        """Fit the feature maps to the points, before it is said which are labelled.
+        """Fit the feature maps to the points, before the labelled points are known.
 
-        For many labelled samples among the same points: ``prepare(X).compile(labelled=idx)`` is ``compile(X,
-        labelled=idx)``, and only the second step has to be done again. Parameters and errors are those of :meth:`compile`.
+        ``prepare(X).compile(labelled=idx)`` is ``compile(X, labelled=idx)``. For many labelled samples among the same
+        points, only the second step has to be repeated.
+
+        Parameters
+        ----------
+        X, sample, sample_weight
+            As in :meth:`compile`.
+
+        Returns
+        -------
+        Prepared
+
+        Raises
+        ------
+        DataError
+            If an array cannot be used as it is.
+
+        Examples
+        --------
+        >>> prepared = Spec().prepare([[0.0], [1.0], [5.0]])
+        >>> [prepared.compile(labelled=known).blocks[0].origin.tolist() for known in ([0], [0, 1])]
+        [[0.0], [0.5]]
         """
         points, columns = as_table(X, "X")
         n_points = points.shape[0]
         ones = constant_vector(1.0, n_points) if isinstance(points, Chunked) else np.ones(n_points)
         caps = ones if sample_weight is None else as_vector(sample_weight, n_points, "sample_weight")
-        (least,) = one_entry_if_constant(caps)
-        if (least < 0).any():
-            raise DataError(f"sample_weight must not be negative, but entry {int(np.argmax(least < 0))} is {least.min()}.")
+        (entries,) = one_entry_if_constant(caps)
+        if (entries < 0).any():
+            raise DataError(
+                f"sample_weight must not be negative, but entry {int(np.argmax(entries < 0))} is {entries.min()}."
+            )
         others = None if sample is None else as_sample(sample, points, columns)
-        some = (least > 0).any() and not (least > 0).all()  # where no point has weight, maps learn from all as ever
-        present = np.flatnonzero(caps) if some and not isinstance(points, Chunked) else None
+        has_absent = (entries > 0).any() and not (entries > 0).all()  # if no point has weight, maps learn from all points
+        present = np.flatnonzero(caps) if has_absent and not isinstance(points, Chunked) else None
         rows = points if present is None else points[present]
         parts = with_distinct_names([fit_part(part, rows, columns, others) for part in self.features.parts()])
         summarise(*(part.features for part in parts if isinstance(part.features, Chunked)))
@@ -126,11 +165,22 @@ class Spec(Declared):
         return Prepared(data, parts, self.tolerance, self.constraints, caps, weights, X, present, n_sample)
 
     def to_json(self) -> str:
-        """Write the spec as JSON text."""
+        """Return the spec as JSON text; :meth:`from_json` reads it."""
         return json.dumps(self.to_fields(), indent=2)
 
     def to_fields(self) -> dict[str, Any]:
-        """Return the spec as plain tables and lists, as JSON or YAML hold them."""
+        """Return the spec as dictionaries and lists, as JSON and YAML hold them.
+
+        Raises
+        ------
+        SpecError
+            If a part cannot be written, such as a transformer that is not part of scikit-learn.
+
+        Examples
+        --------
+        >>> Spec().to_fields()["tolerance"]
+        {'kind': 'absolute', 'eps': 0.0, 'standardised': False}
+        """
         try:
             return self.model_dump(mode="json")
         except PydanticSerializationError as error:
@@ -138,7 +188,29 @@ class Spec(Declared):
 
     @classmethod
     def from_json(cls, text: str) -> Self:
-        """Read a spec from JSON text. Only registered kinds are built; nothing that the text names is imported."""
+        """Read a spec from JSON text.
+
+        Parts are looked up by ``kind`` among the registered kinds. Nothing that the text names is imported or run.
+
+        Parameters
+        ----------
+        text : str
+            What :meth:`to_json` returns. For a file use :meth:`load`.
+
+        Returns
+        -------
+        Spec
+
+        Raises
+        ------
+        SpecError
+            If the text is too long, is not JSON, has another version, or does not hold a valid spec.
+
+        Examples
+        --------
+        >>> Spec.from_json('{"tolerance": {"kind": "relative", "delta": 0.1}}').tolerance
+        Relative(kind='relative', delta=0.1, standardised=False)
+        """
         _require_text(text, "from_json")
         try:
             fields = parse_json(text)
@@ -148,12 +220,20 @@ class Spec(Declared):
         return cls.from_fields(fields)
 
     def to_yaml(self) -> str:
-        """Write the spec as YAML text. Needs PyYAML."""
+        """Return the spec as YAML text; :meth:`from_yaml` reads it. Needs PyYAML."""
         return format_yaml(self.to_fields())
 
     @classmethod
     def from_yaml(cls, text: str) -> Self:
-        """Read a spec from YAML text: plain values only, whatever its tags say. Needs PyYAML."""
+        """Read a spec from YAML text. Needs PyYAML.
+
+        Tags are ignored, so only plain values are built. Otherwise as :meth:`from_json`.
+
+        Examples
+        --------
+        >>> Spec.from_yaml("tolerance: {kind: relative, delta: 0.1}").tolerance.delta
+        0.1
+        """
         _require_text(text, "from_yaml", LONGEST_YAML)
         try:
             fields = parse_yaml(text)
@@ -163,7 +243,18 @@ class Spec(Declared):
 
     @classmethod
     def from_fields(cls, fields: Any) -> Self:
-        """Build a spec from plain tables and lists, as JSON or YAML hold them."""
+        """Build a spec from dictionaries and lists, as :meth:`to_fields` returns them.
+
+        Raises
+        ------
+        SpecError
+            If ``fields`` is not a dictionary, has another version, or is not a valid spec.
+
+        Examples
+        --------
+        >>> Spec.from_fields(Spec().to_fields()) == Spec()
+        True
+        """
         if not isinstance(fields, dict):
             raise SpecError(f"a spec is a table of fields, but the text holds {type(fields).__name__}.")
         if fields.get("version", SPEC_VERSION) != SPEC_VERSION:
@@ -181,7 +272,18 @@ class Spec(Declared):
 
     @classmethod
     def load(cls, path: str | Path) -> Self:
-        """Read a spec from a JSON or YAML file. Only registered kinds are built; nothing that it names is imported."""
+        """Read a spec from a JSON or YAML file. Nothing that the file names is imported or run.
+
+        Parameters
+        ----------
+        path : str or Path
+            YAML if the name ends in ``.yaml`` or ``.yml``, JSON otherwise.
+
+        Raises
+        ------
+        SpecError
+            If the file cannot be read or does not hold a valid spec.
+        """
         try:
             with Path(path).open("rb") as stream:
                 text = stream.read(LONGEST_TEXT + 1).decode()
@@ -194,7 +296,7 @@ class Spec(Declared):
 
     @staticmethod
     def json_schema() -> dict[str, Any]:
-        """Return the JSON schema of specs, with every kind that is known now: what an editor needs to complete and check."""
+        """Return the JSON schema of specs with every registered kind, for editors that complete and check spec files."""
         from pydantic.json_schema import models_json_schema
 
         families: list[type[Kind]] = [FeatureMap, Tolerance, Constraint]
@@ -217,9 +319,9 @@ def _is_yaml(path: str | Path) -> bool:
     return Path(path).suffix.lower() in (".yaml", ".yml")
 
 
-def _require_text(text: Any, reader: str, most: int = LONGEST_TEXT) -> None:
+def _require_text(text: Any, reader: str, max_length: int = LONGEST_TEXT) -> None:
     if not isinstance(text, str):
         raise SpecError(f"{reader} takes text, not {type(text).__name__}: for a file use Spec.load(path).")
-    if len(text) > most:
-        hint = "Keep it in JSON." if most < LONGEST_TEXT else "Is this a spec at all?"
-        raise SpecError(f"{reader} takes at most {most >> 20} MiB of such text. {hint}")
+    if len(text) > max_length:
+        hint = "Keep it in JSON." if max_length < LONGEST_TEXT else "Is this a spec at all?"
+        raise SpecError(f"{reader} takes at most {max_length >> 20} MiB of such text. {hint}")

@@ -1,6 +1,24 @@
-"""Tolerances: how far the mean of the set found may lie from the mean asked for.
+"""Tolerances: how far the mean of the set may lie from its target, and how that becomes rows of the linear program.
 
-Each turns a :class:`Target` (features, and the mean they should have) into rows ``lower <= A^T h <= upper``.
+A tolerance turns a :class:`Target` (the features phi of all points and the mean alpha of the class) into rows
+``lower <= A^T h <= upper``. There are two forms, for every feature j::
+
+    on the sum    -eps_j <= sum_i (phi_ij - alpha_j) h_i <= eps_j                       one row with two bounds
+
+    on the mean   |sum_i phi_ij h_i / sum_i h_i - alpha_j| <= delta_j                   multiplied by sum_i h_i:
+                  sum_i (phi_ij - alpha_j - delta_j) h_i <= 0                           one row, "<name>:high"
+                  sum_i (phi_ij - alpha_j + delta_j) h_i >= 0                           one row, "<name>:low"
+
+=================  ==================================================  ========
+tolerance          width                                               form
+=================  ==================================================  ========
+``Absolute``       ``eps``                                             the sum
+``Relative``       ``delta``                                           the mean
+``StandardError``  ``delta_j = z s_j / sqrt(l)``, from l labelled      the mean
+                   points with standard deviation ``s_j``
+=================  ==================================================  ========
+
+:meth:`MomentBlock.near <momentlp.MomentBlock.near>` builds the rows.
 """
 
 from __future__ import annotations
@@ -27,11 +45,29 @@ __all__ = ["Absolute", "Relative", "StandardError", "Target", "Tolerance"]
 
 @dataclass(frozen=True, eq=False)
 class Target:
-    """The features of all points and the mean that the class has there.
+    """The features of all points and the mean of the class in these features.
 
-    ``sample`` holds the features of the labelled points (None where only the mean was given): what is needed to say how
-    well the mean is known, and ``counts`` how often each of them counts. ``weights``
-    says how many points each row of the features stands for.
+    Attributes
+    ----------
+    features : array, csr_array or Chunked, shape (N, k)
+    mean : array, shape (k,)
+        The mean that the class should have.
+    names : tuple of str
+        The names of the features.
+    fitted : FittedMap or None
+        Maps new points to features.
+    sample : array or csr_array of shape (l, k), or None
+        The features of the labelled points, which tell how well the mean is known; None if only the mean was given.
+    counts : array of shape (l,), or None
+        How often each labelled point counts; None if each counts once.
+    weights : array of shape (N,), or None
+        How many points each row of ``features`` stands for; None if each stands for one.
+
+    Examples
+    --------
+    >>> target = Target(np.array([[0.0], [2.0]]), np.array([0.5]), names=("x",))
+    >>> target.near(np.array([0.1]), "mean").names
+    ('x:high', 'x:low')
     """
 
     features: Matrix
@@ -43,11 +79,23 @@ class Target:
     weights: FloatArray | None = None
 
     def spread(self, constant: float = 1.0) -> FloatArray:
-        """Return the standard deviation of each feature over all points; ``constant`` where it does not vary."""
+        """Return the standard deviation of each feature over all points, shape (k,); ``constant`` if it does not vary."""
         return column_spread(self.features, constant, self.weights)
 
     def near(self, width: FloatArray, tolerance_on: Literal["sum", "mean"]) -> MomentBlock:
-        """Return the rows that keep the mean within ``width`` of the target, on the sum or on the mean itself."""
+        """Build the rows that keep the mean near the target; see :meth:`MomentBlock.near <momentlp.MomentBlock.near>`.
+
+        Parameters
+        ----------
+        width : array, shape (k,)
+            The tolerance of each feature.
+        tolerance_on : {"sum", "mean"}
+            Whether ``width`` bounds the sum of the deviations or their mean.
+
+        Returns
+        -------
+        MomentBlock
+        """
         return MomentBlock.near(
             self.features, self.mean, width, labels=self.names, tolerance_on=tolerance_on, fitted=self.fitted
         )
@@ -57,23 +105,24 @@ def _check_width(value: Any) -> float | tuple[float, ...]:
     """Accept one number or a flat sequence of them, none negative or NaN."""
     if (isinstance(value, Sequence) or hasattr(value, "__array__")) and not isinstance(value, str) and np.ndim(value) == 1:
         return tuple(
-            _check_one(entry, f"entry {position}") for position, entry in enumerate(np.asarray(value, dtype=object).tolist())
+            _check_entry(entry, f"entry {position}")
+            for position, entry in enumerate(np.asarray(value, dtype=object).tolist())
         )
-    return _check_one(value, "it")
+    return _check_entry(value, "it")
 
 
-def _short(value: Any) -> str:
+def _shorten(value: Any) -> str:
     text = repr(value)
     return text if len(text) <= 60 else f"{text[:60]}..."
 
 
-def _check_one(value: Any, what: str) -> float:
+def _check_entry(value: Any, what: str) -> float:
     if isinstance(value, (str, bool, np.bool_)) or value is None:
-        raise ValueError(f"must be a number, or one number per moment, but {what} is {_short(value)}.")
+        raise ValueError(f"must be a number, or one number per moment, but {what} is {_shorten(value)}.")
     try:
         number = float(value)
     except (TypeError, ValueError, OverflowError):
-        raise ValueError(f"must be a number, or one number per moment, but {what} is {_short(value)}.") from None
+        raise ValueError(f"must be a number, or one number per moment, but {what} is {_shorten(value)}.") from None
     if not math.isfinite(number) or number < 0:
         raise ValueError(f"must be finite and not negative, but {what} is {number}.")
     return number
@@ -84,26 +133,53 @@ Width = Annotated[float | tuple[float, ...], BeforeValidator(_check_width)]
 
 
 class Tolerance(Kind):
-    """Base of all tolerances. One of your own is a subclass with a ``kind`` and :meth:`block`."""
+    """Base of all tolerances. To write one, subclass it, give it a ``kind`` and define :meth:`block`.
+
+    Examples
+    --------
+    >>> import momentlp as mlp
+    >>> class TenthOfSpread(mlp.Tolerance):
+    ...     kind: str = "example-tenth"
+    ...
+    ...     def block(self, target):
+    ...         return target.near(0.1 * target.spread(), "mean")
+    >>> mlp.Spec(tolerance=TenthOfSpread()).compile([[0.0], [2.0]], mean=[1.0]).names
+    ('x0:high', 'x0:low')
+    """
 
     group: ClassVar[str] = "momentlp.tolerances"
 
     @abstractmethod
     def block(self, target: Target) -> MomentBlock:
-        """Return the rows that keep the mean of the set near the target."""
+        """Return the rows that keep the mean of the set near the target.
+
+        Parameters
+        ----------
+        target : Target
+
+        Returns
+        -------
+        MomentBlock
+        """
 
     def split(self, counts: tuple[int, ...]) -> tuple[Tolerance, ...]:
-        """Return the tolerance of each part of a feature map whose parts have so many features."""
+        """Return the tolerance of each part of a feature map.
+
+        Parameters
+        ----------
+        counts : tuple of int
+            The number of features of each part.
+        """
         return (self,) * len(counts)
 
 
 class _Width(Tolerance):
-    """A tolerance that is one number, or one per moment, or one per part of a :class:`~momentlp.Concat`."""
+    """A tolerance given by one number, one number per moment, or one per part of a :class:`~momentlp.Concat`."""
 
     field: ClassVar[str]
 
     def split(self, counts: tuple[int, ...]) -> tuple[Tolerance, ...]:
-        """Hand each part its own number, or its own stretch of the numbers."""
+        """Give each part its own number, or the numbers of its moments."""
         width = getattr(self, self.field)
         if isinstance(width, float):
             return (self,) * len(counts)
@@ -121,7 +197,7 @@ class _Width(Tolerance):
         return tuple(self.model_copy(update={self.field: piece}) for piece in pieces)
 
     def widths(self, target: Target) -> FloatArray:
-        """Give every feature its width, in its own units."""
+        """Return the width of every feature, in units of the feature; shape (k,)."""
         width = np.broadcast_to(np.asarray(getattr(self, self.field), dtype=np.float64), len(target.names)).copy()
         return width * target.spread() if getattr(self, "standardised", False) else width
 
@@ -129,13 +205,20 @@ class _Width(Tolerance):
 class Absolute(_Width):
     """The tolerance of the paper, on the sum: ``-eps <= sum_i (phi(x_i) - alpha) h_i <= eps``.
 
+    Every moment is one row with these two bounds.
+
     Parameters
     ----------
     eps : float or sequence of float
-        In units of the feature times a number of points: ``eps=30`` lets the mean of 1000 points be off by 0.03. One for
-        all, one per moment, or one per part of a ``Concat``.
+        In units of the feature times a number of points: ``eps=30`` allows the mean of 1000 points to be off by 0.03. One
+        number for all moments, one per moment, or one per part of a ``Concat``.
     standardised : bool
-        Whether ``eps`` is in standard deviations of each feature over the points instead.
+        Whether ``eps`` is in standard deviations of each feature over all points instead.
+
+    Raises
+    ------
+    SpecError
+        If a number is negative, infinite or NaN.
 
     Examples
     --------
@@ -162,18 +245,31 @@ class Absolute(_Width):
 
 
 class Relative(_Width):
-    """A tolerance on the mean itself: ``|mu(h) - alpha| <= delta``, whatever the size of the set.
+    """A tolerance on the mean: ``|mu(h) - alpha| <= delta`` with ``mu(h) = sum_i phi(x_i) h_i / sum_i h_i``.
 
-    Multiplied by the size it is linear in h: ``sum (phi - alpha - delta) h <= 0`` and ``sum (phi - alpha + delta) h >= 0``.
-    A moment with ``delta > 0`` gives these two rows, named ``<name>:high`` and ``<name>:low``; one with ``delta = 0`` gives
-    a single equation.
+    Multiplied by ``sum_i h_i`` it is linear in h: ``sum (phi - alpha - delta) h <= 0`` and
+    ``sum (phi - alpha + delta) h >= 0``. A moment with ``delta > 0`` becomes these two rows, named ``<name>:high`` and
+    ``<name>:low``. A moment with ``delta = 0`` becomes one equation.
 
     Parameters
     ----------
     delta : float or sequence of float
-        In units of the feature. One for all, one per moment, or one per part of a ``Concat``.
+        In units of the feature. One number for all moments, one per moment, or one per part of a ``Concat``.
     standardised : bool
-        Whether ``delta`` is in standard deviations of each feature over the points instead.
+        Whether ``delta`` is in standard deviations of each feature over all points instead.
+
+    Raises
+    ------
+    SpecError
+        If a number is negative, infinite or NaN.
+
+    Examples
+    --------
+    >>> import momentlp as mlp
+    >>> problem = mlp.Spec(tolerance=mlp.Relative(0.5)).compile([[0.0], [2.0]], mean=[1.0])
+    >>> problem.names, problem.A.toarray()
+    (('x0:high', 'x0:low'), array([[-1.5, -0.5],
+           [ 0.5,  1.5]]))
     """
 
     kind: Literal["relative"] = "relative"
@@ -186,22 +282,36 @@ class Relative(_Width):
         def __init__(self, delta: Widths, standardised: bool = False) -> None: ...
 
     def block(self, target: Target) -> MomentBlock:
-        """Return the rows, all built from the one feature matrix by a selection of its columns."""
+        """Return two rows per feature, or one where ``delta`` is zero."""
         return target.near(self.widths(target), "mean")
 
 
 class StandardError(_Width):
     """A tolerance on the mean in standard errors of the labelled sample: ``delta_j = z s_j / sqrt(l)``.
 
-    The mean of l labelled points is known to about one standard error; a feature in which they differ much is held loosely,
-    one in which they agree is held tightly. Where they agree altogether (a word that none of l documents has), that is no
-    proof that the class does: there ``s_j`` is the standard deviation over all points divided by ``sqrt(l)``, as if one more
-    labelled point might have been any point.
+    The mean of l labelled points is known to about one standard error. A feature with standard deviation ``s_j`` among
+    them gets the rows of ``Relative(delta_j)``: a wide tolerance if they differ much, a narrow one if they agree.
+
+    If all labelled points have the same value (say, none of l documents has a word), the class may still vary. Then
+    ``s_j`` is the standard deviation over all points divided by ``sqrt(l)``, as if one more labelled point could have been
+    any point.
 
     Parameters
     ----------
     z : float or sequence of float
-        How many standard errors. One for all, one per moment, or one per part of a ``Concat``.
+        The number of standard errors. One number for all moments, one per moment, or one per part of a ``Concat``.
+
+    Raises
+    ------
+    SpecError
+        If a number is negative, infinite or NaN.
+
+    Examples
+    --------
+    >>> import momentlp as mlp
+    >>> spec = mlp.Spec(tolerance=mlp.StandardError(1.0))
+    >>> spec.compile([[0.0], [2.0], [5.0]], labelled=[0, 1]).blocks[0].width
+    array([1.])
     """
 
     kind: Literal["standard_error"] = "standard_error"
@@ -223,8 +333,8 @@ class StandardError(_Width):
                 "tolerance such as mlp.Relative(0.1)."
             )
         sample = target.sample.toarray() if is_sparse(target.sample) else np.asarray(target.sample, dtype=np.float64)
-        off = sample - counts @ sample / size
-        spread = np.sqrt(counts @ off**2 / (size - 1))
+        deviation = sample - counts @ sample / size
+        spread = np.sqrt(counts @ deviation**2 / (size - 1))
         agree = spread <= 1e-12 * np.abs(sample).max(axis=0)
         spread = np.where(~agree, spread, target.spread(constant=0.0) / np.sqrt(size))
         return target.near(self.widths(target) * spread / np.sqrt(size), "mean")

@@ -91,15 +91,15 @@ def assert_same(problem: mlp.Problem, other: mlp.Problem) -> None:
     some = np.array([999, 3, 170, 169])
     for field in ("lower", "upper", "weights", "caps", "scale", "noise"):
         assert close(getattr(problem, field), getattr(other, field)), field
-    size = problem.A.absolute(y).max()
+    size = problem.A.score_magnitude(y).max()
     assert close(problem.A @ y, other.A @ y, size)
-    assert close(problem.A.absolute(y), other.A.absolute(y), size)
-    magnitude = problem.A.each("magnitude", h)
+    assert close(problem.A.score_magnitude(y), other.A.score_magnitude(y), size)
+    magnitude = problem.A.per_moment("magnitude", h)
     assert close((problem.A.T @ h) / magnitude.clip(1e-9), (other.A.T @ h) / magnitude.clip(1e-9))
-    assert close(magnitude, other.A.each("magnitude", h), magnitude.max())
+    assert close(magnitude, other.A.per_moment("magnitude", h), magnitude.max())
     assert close(problem.A.rows(some), other.A.rows(some), problem.scale.max())
     assert close(problem.A.columns(np.array([0, 2])), other.A.columns(np.array([0, 2])), problem.scale.max())
-    assert close(problem.A.each("typical"), other.A.each("typical"))
+    assert close(problem.A.per_moment("median_abs"), other.A.per_moment("median_abs"))
     assert problem.A.toarray().shape == other.A.toarray().shape
     one, two = (mlp.Certificate.of(p, h, y).figures() for p in (problem, other))
     residual = one.pop("primal_residual"), two.pop("primal_residual")

@@ -135,7 +135,7 @@ def test_the_largest_set_is_cut_off_by_its_multipliers(
     s, h = solution.scores, solution.membership
     assert (h[s > TOLERANCE] > 1 - 1e-5).all()
     assert (h[s < -TOLERANCE] < 1e-5).all()
-    activity, slack = problem.A.T @ h, 1e-6 * (problem.scale + problem.A.each("magnitude", h))
+    activity, slack = problem.A.T @ h, 1e-6 * (problem.scale + problem.A.per_moment("magnitude", h))
     at_bound = (activity <= problem.lower + slack) | (activity >= problem.upper - slack)
     assert solution.certificate.fractional <= at_bound.sum()
 

@@ -57,7 +57,7 @@ def find_on_graph(unlabelled: FloatArray, sample: FloatArray) -> dict[str, NDArr
     n = len(unlabelled)
     points, known = np.vstack([unlabelled, sample]), np.arange(n, n + len(sample))
     spec = Spec(features=default_features(len(points)), tolerance=StandardError(WIDTH))
-    prepared = spec.prepare(points).remembering(known)
+    prepared = spec.prepare(points).precompute_for(known)
     default = Search(prepared, known, "auto", "auto", {"tol": TOL}).run().membership
     widths = np.full(prepared.n_features, INACTIVE_WIDTH)
     widths[:COMPONENTS] = WIDTH_SPECTRAL

@@ -1,8 +1,8 @@
-"""A problem in whole numbers: every float is a whole number times a power of two, so nothing is rounded.
+"""A problem in integers: every float is an integer times a power of two, so nothing is rounded.
 
-Each moment, the weights and the caps get a unit of their own, in which all their numbers are whole. The moments
-``A = (Phi - 1 a^T) T + 1 t^T`` are multiplied out from the stored features, mean and transform as they are, not from the
-rounded entries that a solver is handed.
+Each moment, the weights and the caps have a unit of their own, in which all their numbers are integers. The moments
+``A = (Phi - 1 a^T) T + 1 t^T`` are multiplied out exactly from the stored features, mean and transform, not taken from the
+rounded entries that a solver gets.
 """
 
 from __future__ import annotations
@@ -22,17 +22,17 @@ from momentlp.points.chunked import load_in_memory
 from momentlp.problem.moment_block import MomentBlock
 from momentlp.problem.problem import Problem
 
-__all__ = ["IntegerProgram", "Integers", "rounded", "shown", "to_integers"]
+__all__ = ["IntegerProgram", "Integers", "format_fraction", "to_decimal", "to_integers"]
 
-Integers = NDArray[Any]  # of Python's own whole numbers, which have no largest
+Integers = NDArray[Any]  # of dtype object, holding Python's int, which never overflows
 
 
 @dataclass(frozen=True, eq=False)
 class IntegerProgram:
-    """``maximise w . h`` subject to ``L <= M h <= U``, ``0 <= h <= u``, all in whole numbers.
+    """``maximise w . h`` subject to ``L <= M h <= U``, ``0 <= h <= u``, all in integers.
 
-    A side without a bound gets one that the moment cannot reach, whatever the memberships: it changes nothing, and every
-    row has two.
+    A moment without a bound on one side gets a bound there that no memberships can reach. This changes no answer, and every
+    row has two finite bounds.
 
     Attributes
     ----------
@@ -40,11 +40,12 @@ class IntegerProgram:
     lower, upper : array, shape (m,)
     weights, caps : array, shape (N,)
     row_units : tuple of Fraction
-        What one unit of each row stands for.
+        The number of the problem that the integer 1 stands for, in each row.
     weight_unit, cap_unit : Fraction
+        The same in weights and in caps.
     names : tuple of str
     open_below, open_above : array of bool, shape (m,)
-        Where a bound only stands in for an open side.
+        Which bounds only stand for a side without a bound.
     """
 
     M: Integers
@@ -61,25 +62,25 @@ class IntegerProgram:
 
     @classmethod
     def of(cls, problem: Problem) -> IntegerProgram:
-        """Write a problem out in whole numbers."""
+        """Convert a problem to integers; features that are read in chunks are loaded into memory."""
         weights, weight_exponent = to_integers(problem.weights)
         caps, cap_exponent = to_integers(problem.caps)
         M = np.zeros((problem.n_moments, problem.n_points), dtype=object)
         lower, upper = np.zeros(problem.n_moments, dtype=object), np.zeros(problem.n_moments, dtype=object)
         units = []
-        for j, (entries, exponent) in enumerate(_moments(problem)):
+        for j, (entries, exponent) in enumerate(_iterate_moments(problem)):
             # One unit of the row: fine enough for its entries times a cap and for both of its bounds.
             bounds = [value for value in (problem.lower[j], problem.upper[j]) if np.isfinite(value)]
             fine = min([exponent + cap_exponent, *(to_integers(np.array([value]))[1] for value in bounds if value)])
             row = entries << (exponent + cap_exponent - fine)
             low, high = (
-                None if np.isinf(v) else int(Fraction(v) / _power(fine)) for v in (problem.lower[j], problem.upper[j])
+                None if np.isinf(v) else int(Fraction(v) / _power_of_two(fine)) for v in (problem.lower[j], problem.upper[j])
             )
             common = gcd(*row.tolist(), low or 0, high or 0) or 1
             M[j] = row // common
             lower[j] = int(np.minimum(M[j], 0) @ caps) - 1 if low is None else low // common
             upper[j] = int(np.maximum(M[j], 0) @ caps) + 1 if high is None else high // common
-            units.append(common * _power(fine))
+            units.append(common * _power_of_two(fine))
         return cls(
             M,
             lower,
@@ -87,8 +88,8 @@ class IntegerProgram:
             weights,
             caps,
             tuple(units),
-            _power(weight_exponent),
-            _power(cap_exponent),
+            _power_of_two(weight_exponent),
+            _power_of_two(cap_exponent),
             problem.names,
             np.isinf(problem.lower),
             np.isinf(problem.upper),
@@ -96,7 +97,7 @@ class IntegerProgram:
 
     @property
     def unit(self) -> Fraction:
-        """What one unit of the objective stands for."""
+        """The weight that the integer 1 stands for in the objective."""
         return self.weight_unit * self.cap_unit
 
     def weigh(self, h: Sequence[Fraction]) -> Fraction:
@@ -105,33 +106,33 @@ class IntegerProgram:
 
     def bound(self, y: Sequence[Fraction], weights: Integers) -> Fraction:
         """Return ``sum u max(0, w - M^T y) + sum (U max(y, 0) + L min(y, 0))``, which no feasible h exceeds in weight."""
-        whole, common = _over_one_denominator(y)
-        scores = weights * common - whole @ self.M
-        faced = np.where(whole > 0, self.upper, self.lower)
-        return Fraction(int(np.maximum(scores, 0) @ self.caps) + int(faced @ whole), common)
+        numerators, common = _with_common_denominator(y)
+        scores = weights * common - numerators @ self.M
+        facing = np.where(numerators > 0, self.upper, self.lower)
+        return Fraction(int(np.maximum(scores, 0) @ self.caps) + int(facing @ numerators), common)
 
     def excess(self, h: Sequence[Fraction]) -> list[Fraction]:
-        """Return by how much each moment is beyond a bound, in units of the problem; below zero where it is inside."""
-        whole, common = _over_one_denominator(h)
-        activity = self.M @ whole
+        """Return by how much each moment is beyond a bound, in units of the problem; negative if it is inside."""
+        numerators, common = _with_common_denominator(h)
+        activity = self.M @ numerators
         over = np.maximum(activity - self.upper * common, self.lower * common - activity)
         return [unit * Fraction(int(value), common) for unit, value in zip(self.row_units, over, strict=True)]
 
-    def fault(self, h: Sequence[Fraction]) -> str:
-        """Name a bound that h breaks, and by how much; nothing if it breaks none."""
+    def describe_violation(self, h: Sequence[Fraction]) -> str:
+        """Return which bound h violates most, and by how much; an empty text if it violates none."""
         out = [max(value - int(cap), -value) for value, cap in zip(h, self.caps, strict=True)]
         i = max(range(len(out)), key=out.__getitem__)
         if out[i] > 0:
-            return f"point {i} would need a membership of {shown(self.cap_unit * h[i])}"
+            return f"point {i} would need a membership of {format_fraction(self.cap_unit * h[i])}"
         over = self.excess(h)
         j = max(range(len(over)), key=over.__getitem__)
-        return f"moment {self.names[j]!r} misses its bound by {shown(over[j])}" if over[j] > 0 else ""
+        return f"moment {self.names[j]!r} misses its bound by {format_fraction(over[j])}" if over[j] > 0 else ""
 
     def without_open_sides(self, y: Sequence[Fraction]) -> list[Fraction]:
         """Set multipliers to zero that point at a side without a bound.
 
-        In a proof that no h is feasible they may rest on the bound that stands in for it. The proof is stronger without
-        them, because a moment never comes up to such a bound.
+        A proof that no h is feasible may use the bound that stands for an open side. Without such multipliers the proof is
+        stronger, because no moment reaches that bound.
         """
         wrong = [
             (v > 0 and above) or (v < 0 and below)
@@ -145,67 +146,68 @@ class IntegerProgram:
 
 
 def to_integers(values: FloatArray) -> tuple[Integers, int]:
-    """Return floats as whole numbers and an exponent: ``values = whole * 2**exponent``."""
+    """Return floats as integers and one exponent: ``values = integers * 2**exponent``."""
     fractions, exponents = np.frexp(np.asarray(values, dtype=np.float64))
     mantissas = (fractions * 2.0**53).astype(np.int64)
     trailing = np.where(mantissas == 0, 0, np.frexp((mantissas & -mantissas).astype(np.float64))[1] - 1)
     exponents = np.where(mantissas == 0, 0, exponents - 53 + trailing)
-    least = int(exponents.min(where=mantissas != 0, initial=2000))
-    least = 0 if least == 2000 else least
-    shifts = np.where(mantissas == 0, 0, exponents - least).astype(object)
-    return (mantissas >> trailing).astype(object) << shifts, least
+    minimum = int(exponents.min(where=mantissas != 0, initial=2000))  # a float64 has no exponent above 1023
+    minimum = 0 if minimum == 2000 else minimum
+    shifts = np.where(mantissas == 0, 0, exponents - minimum).astype(object)
+    return (mantissas >> trailing).astype(object) << shifts, minimum
 
 
-def shown(value: Fraction) -> str:
-    """Write a fraction for people: as it is where it is short, else rounded."""
+def format_fraction(value: Fraction) -> str:
+    """Return a fraction as text: as it is if it is short, rounded to a decimal if not."""
     if value.numerator.bit_length() + value.denominator.bit_length() <= 64:
         return str(value)
-    return f"{rounded(value).normalize():g}"
+    return f"{to_decimal(value).normalize():g}"
 
 
-def rounded(value: Fraction) -> Decimal:
-    """Return a fraction as a decimal of some digits, however large or small it is."""
+def to_decimal(value: Fraction) -> Decimal:
+    """Return a fraction rounded to 12 decimal digits, however large or small it is."""
     return Context(prec=12).divide(Decimal(value.numerator), Decimal(value.denominator))
 
 
-def _moments(problem: Problem) -> Iterator[tuple[Integers, int]]:
-    """Return the entries of every moment, as whole numbers and an exponent."""
+def _iterate_moments(problem: Problem) -> Iterator[tuple[Integers, int]]:
+    """Yield the entries of every moment, as integers and an exponent of 2."""
     for block in problem.blocks:
-        yield from _moments_of(block)
+        yield from _iterate_moments_of_block(block)
 
 
-def _moments_of(block: MomentBlock) -> Iterator[tuple[Integers, int]]:
+def _iterate_moments_of_block(block: MomentBlock) -> Iterator[tuple[Integers, int]]:
     features = load_in_memory(block.features, "exact arithmetic")
     features = np.asarray(features.toarray() if is_sparse(features) else features, dtype=np.float64)
     centred = []
     for k in range(block.origin.size):
-        whole, exponent = to_integers(np.append(features[:, k], block.origin[k]))
-        centred.append((whole[:-1] - whole[-1], exponent))
+        integers, exponent = to_integers(np.append(features[:, k], block.origin[k]))
+        centred.append((integers[:-1] - integers[-1], exponent))
     for j in range(block.n_moments):
         if block.transform is None:
             terms = [centred[j]]
         else:
             column = block.transform[:, [j]].tocoo()
-            terms = [_times(centred[k], value) for k, value in zip(column.coords[0], column.data, strict=True)]
+            terms = [_multiply_by_float(centred[k], value) for k, value in zip(column.coords[0], column.data, strict=True)]
         shift, exponent = to_integers(block.shift[[j]])
-        yield _sum([*terms, (np.repeat(shift, block.n_points), exponent)])
+        yield _add_terms([*terms, (np.repeat(shift, block.n_points), exponent)])
 
 
-def _times(number: tuple[Integers, int], factor: float) -> tuple[Integers, int]:
-    whole, exponent = to_integers(np.array([factor]))
-    return number[0] * whole[0], number[1] + exponent
+def _multiply_by_float(number: tuple[Integers, int], factor: float) -> tuple[Integers, int]:
+    integers, exponent = to_integers(np.array([factor]))
+    return number[0] * integers[0], number[1] + exponent
 
 
-def _sum(terms: Iterable[tuple[Integers, int]]) -> tuple[Integers, int]:
+def _add_terms(terms: Iterable[tuple[Integers, int]]) -> tuple[Integers, int]:
     terms = list(terms)
-    least = min(exponent for _, exponent in terms)
-    return np.sum([whole << (exponent - least) for whole, exponent in terms], axis=0), least
+    minimum = min(exponent for _, exponent in terms)
+    return np.sum([integers << (exponent - minimum) for integers, exponent in terms], axis=0), minimum
 
 
-def _over_one_denominator(values: Sequence[Fraction]) -> tuple[Integers, int]:
+def _with_common_denominator(values: Sequence[Fraction]) -> tuple[Integers, int]:
+    """Return the numerators of fractions over their common denominator, and that denominator."""
     common = lcm(*(value.denominator for value in values))
     return np.array([value.numerator * (common // value.denominator) for value in values], dtype=object), common
 
 
-def _power(exponent: int) -> Fraction:
+def _power_of_two(exponent: int) -> Fraction:
     return Fraction(2) ** exponent

@@ -1,8 +1,8 @@
-"""Proof in exact arithmetic: every float is a rational number, so a problem made of floats has one exact optimum.
+"""Proofs in exact arithmetic: every float is a rational number, so a problem made of float_h has one exact optimum.
 
-The vertex behind a float answer (h, y) is solved without rounding, and the exact simplex goes on from there if it is not
-optimal. What comes out is checked once more, from the whole numbers of the problem alone: h meets every bound, and
-``w . h = bound(y)``.
+The vertex next to a float answer (h, y) is computed without rounding. If it is not optimal, an exact simplex method
+continues from there to the optimum. The result is checked once more, from the integers of the problem alone: h meets every
+bound, and ``w . h = bound(y)``.
 """
 
 from __future__ import annotations
@@ -17,43 +17,54 @@ from momentlp.backend.registry import get_backend
 from momentlp.errors import SolverError
 from momentlp.points.arrays import FloatArray
 from momentlp.problem.problem import Problem
-from momentlp.proof.exact.integers import IntegerProgram, rounded, shown
+from momentlp.proof.exact.integers import IntegerProgram, format_fraction, to_decimal
 from momentlp.proof.exact.simplex import ExactSimplex, LimitReachedError, Vertex
 from momentlp.status import Status
 
 __all__ = ["ExactProof", "ask_glpk", "prove"]
 
-NEAR = 1e-9  # this close to a bound, a membership or a scaled multiplier counts as being there
-CLOSE = Fraction(1, 10**6)  # this close to its exact value, in units of its cap, a float membership counts as that value
+BOUND_TOLERANCE = (
+    1e-9  # relative; a membership or moment this close to a bound counts as being there when the vertex is read
+)
+VALUE_TOLERANCE = Fraction(1, 10**6)  # in units of the cap; a float membership this close to its exact value is that value
 
 
 @dataclass(frozen=True, eq=False)
 class ExactProof:
-    """What exact arithmetic says of a float answer. Made by :meth:`Certificate.exact`.
+    """The exact optimum of a problem, and how a float answer compares with it.
+
+    :meth:`Certificate.exact <momentlp.Certificate.exact>` returns an instance.
 
     Attributes
     ----------
     status : Status
         OPTIMAL: ``optimum`` is the exact optimum, proved. INFEASIBLE: no h meets all bounds, proved. LIMIT: time ran out.
     confirmed : bool
-        Whether the float answer is a vertex, up to rounding, that is feasible and optimal, exactly. (INFEASIBLE: whether its
-        multipliers already prove that.)
+        Whether the float answer is, up to rounding, a vertex that is exactly feasible and optimal. (INFEASIBLE: whether its
+        multipliers prove that already.)
     reason : str
-        If it is not: why not.
+        Why it is not confirmed; empty if it is.
     optimum : Fraction or None
-        The largest weight of a feasible set.
+        The maximum weight of a feasible set.
     objective : Fraction
         The weight of the float memberships, without rounding.
     bound : Fraction
-        What the float multipliers prove, without rounding: no feasible set weighs more.
+        The bound that the float multipliers prove, without rounding: no feasible set weighs more.
     violation : Fraction
-        The most by which the float memberships miss the bound of a moment, in that moment's units; 0 if they miss none.
+        The maximum violation of a moment's bound by the float memberships, in that moment's units; 0 if there is none.
     membership, multipliers : tuple of Fraction
-        The exact vertex and its hyperplane: the proof. (Of INFEASIBLE the multipliers alone are.)
+        The exact vertex and its hyperplane, which are the proof. (INFEASIBLE: the multipliers alone are the proof.)
     pivots : int
-        Steps of the exact simplex from the vertex behind the float answer to the optimum.
+        The number of steps of the exact simplex from the vertex next to the float answer to the optimum.
     second_opinion : float or None
-        The optimum by GLPK's exact simplex, where it was asked for.
+        The optimum by GLPK's exact simplex, if it was asked for.
+
+    Examples
+    --------
+    >>> problem = Problem.from_arrays([[-1.0], [3.0], [7.0]], lower=0.0, upper=0.0)
+    >>> proof = prove(problem, np.array([1.0, 1 / 3, 0.0]), np.array([1 / 3]))
+    >>> proof.confirmed, proof.optimum, proof.membership
+    (True, Fraction(4, 3), (Fraction(1, 1), Fraction(1, 3), Fraction(0, 1)))
     """
 
     status: Status
@@ -70,11 +81,15 @@ class ExactProof:
 
     @property
     def off(self) -> Fraction | None:
-        """How far the float objective is from the exact optimum: above zero if it claims too much."""
+        """The float objective minus the exact optimum: positive if the float answer claims too much."""
         return None if self.optimum is None else self.objective - self.optimum
 
     def __repr__(self) -> str:
-        value = "" if self.off is None or self.optimum is None else f", {shown(self.optimum)}, off={_brief(self.off)}"
+        value = (
+            ""
+            if self.off is None or self.optimum is None
+            else f", {format_fraction(self.optimum)}, off={_format_short(self.off)}"
+        )
         verdict = "confirmed" if self.confirmed else f"not confirmed: {self.reason}"
         return f"ExactProof({self.status.name}{value}, {verdict})"
 
@@ -94,11 +109,29 @@ def ask_glpk(problem: Problem) -> float:
 def prove(
     problem: Problem, h: FloatArray, y: FloatArray, *, time_limit: float | None = None, pivot_limit: int | None = None
 ) -> ExactProof:
-    """Find the exact optimum of a problem from the vertex behind a float answer; see :meth:`Certificate.exact`."""
+    """Find the exact optimum of a problem, starting from the vertex next to a float answer.
+
+    Parameters
+    ----------
+    problem : Problem
+    h : array, shape (N,)
+        Memberships; any numbers will do, but the closer to an optimum the fewer steps.
+    y : array, shape (m,)
+        Multipliers, likewise.
+    time_limit : float, optional
+        Seconds after which to give up.
+    pivot_limit : int, optional
+        The maximum number of steps of the exact simplex.
+
+    Returns
+    -------
+    ExactProof
+        With status LIMIT if a limit was reached.
+    """
     program = IntegerProgram.of(problem)
     simplex = ExactSimplex(program, time_limit, pivot_limit)
-    floats = [Fraction(value) / program.cap_unit for value in h.tolist()]
-    sides = [Fraction(value) * unit / program.unit for value, unit in zip(y.tolist(), program.row_units, strict=True)]
+    float_h = [Fraction(value) / program.cap_unit for value in h.tolist()]
+    float_y = [Fraction(value) * unit / program.unit for value, unit in zip(y.tolist(), program.row_units, strict=True)]
 
     def proof(
         status: Status, reason: str, optimum: Fraction | None, point: list[Fraction], hyperplane: list[Fraction]
@@ -108,49 +141,49 @@ def prove(
             confirmed=not reason,
             reason=reason,
             optimum=optimum,
-            objective=program.unit * program.weigh(floats),
-            bound=program.unit * program.bound(sides, program.weights),
-            violation=max(Fraction(0), *program.excess(floats)),
+            objective=program.unit * program.weigh(float_h),
+            bound=program.unit * program.bound(float_y, program.weights),
+            violation=max(Fraction(0), *program.excess(float_h)),
             membership=tuple(program.cap_unit * value for value in point),
             multipliers=program.multipliers(hyperplane) if hyperplane else (),
             pivots=simplex.pivots,
         )
 
     try:
-        simplex.start(_vertex(problem, h, y))
+        simplex.start(_read_vertex(problem, h, y))
         first = simplex.memberships()
         feasible = simplex.finish()
     except LimitReachedError as limit:
         return proof(Status.LIMIT, str(limit), None, [], [])
     if not feasible:
         ray = program.without_open_sides(simplex.farkas())
-        nothing = np.zeros_like(program.weights)
-        _insist(program.bound(ray, nothing) < 0)
-        reason = "" if program.bound(sides, nothing) < 0 else "the float multipliers do not prove that no h is feasible"
+        no_weights = np.zeros_like(program.weights)
+        _require_proof(program.bound(ray, no_weights) < 0)
+        reason = "" if program.bound(float_y, no_weights) < 0 else "the float multipliers do not prove that no h is feasible"
         return proof(Status.INFEASIBLE, reason, None, [], ray)
     last, hyperplane = simplex.memberships(), simplex.multipliers()
     weight = program.weigh(last)
-    _insist(not program.fault(last) and weight == program.bound(hyperplane, program.weights))
-    reason = program.fault(first)
+    _require_proof(not program.describe_violation(last) and weight == program.bound(hyperplane, program.weights))
+    reason = program.describe_violation(first)
     if not reason and program.weigh(first) < weight:
-        reason = f"another set is heavier by {shown(program.unit * (weight - program.weigh(first)))}"
-    reason = reason or _apart(program, floats, first)
+        reason = f"another set is heavier by {format_fraction(program.unit * (weight - program.weigh(first)))}"
+    reason = reason or _describe_difference(program, float_h, first)
     return proof(Status.OPTIMAL, reason, program.unit * weight, last, hyperplane)
 
 
-@np.errstate(over="ignore", invalid="ignore")  # a float answer may be anything: it is only where to start
-def _vertex(problem: Problem, h: FloatArray, y: FloatArray) -> Vertex:
-    """Read the vertex off a float answer."""
+@np.errstate(over="ignore", invalid="ignore")  # any float answer is allowed: it only says where to start
+def _read_vertex(problem: Problem, h: FloatArray, y: FloatArray) -> Vertex:
+    """Return the vertex next to a float answer."""
     caps, scale = problem.caps, problem.scale
     inside = np.minimum(h, caps - h) / np.where(caps > 0, caps, 1.0)
     order = np.argsort(-inside, kind="stable")
-    between = order[inside[order] > NEAR]
+    between = order[inside[order] > BOUND_TOLERANCE]
     near = np.argsort(np.abs(problem.weights - problem.A @ y), kind="stable")
     activity = problem.A.T @ h
     to_lower, to_upper = np.abs(activity - problem.lower), np.abs(activity - problem.upper)
     pull = np.abs(y) * scale
-    held = (pull > NEAR * pull.max(initial=0.0)) | (problem.lower == problem.upper)
-    touched = ~held & (np.minimum(to_lower, to_upper) <= NEAR * (scale + problem.A.each("magnitude", h)))
+    held = (pull > BOUND_TOLERANCE * pull.max(initial=0.0)) | (problem.lower == problem.upper)
+    touched = ~held & (np.minimum(to_lower, to_upper) <= BOUND_TOLERANCE * (scale + problem.A.per_moment("magnitude", h)))
     return Vertex(
         at_high=np.concatenate([h > caps / 2, np.where(held & (y != 0), y > 0, to_upper < to_lower)]),
         between=between.tolist(),
@@ -160,24 +193,24 @@ def _vertex(problem: Problem, h: FloatArray, y: FloatArray) -> Vertex:
     )
 
 
-def _brief(value: Fraction) -> str:
+def _format_short(value: Fraction) -> str:
     try:
         return f"{float(value):.1e}"
     except OverflowError:
-        return f"{rounded(value):.1e}"
+        return f"{to_decimal(value):.1e}"
 
 
-def _apart(program: IntegerProgram, floats: list[Fraction], exact: list[Fraction]) -> str:
-    """Name the point whose float membership is furthest from its vertex, if it is not close."""
-    apart = [abs(value - other) / max(1, int(cap)) for value, other, cap in zip(floats, exact, program.caps, strict=True)]
+def _describe_difference(program: IntegerProgram, float_h: list[Fraction], exact: list[Fraction]) -> str:
+    """Return which float membership is furthest from the exact one; an empty text if all are close."""
+    apart = [abs(value - other) / max(1, int(cap)) for value, other, cap in zip(float_h, exact, program.caps, strict=True)]
     i = max(range(len(apart)), key=apart.__getitem__)
-    if apart[i] <= CLOSE:
+    if apart[i] <= VALUE_TOLERANCE:
         return ""
-    there, here = (shown(program.cap_unit * values[i]) for values in (exact, floats))
+    there, here = (format_fraction(program.cap_unit * values[i]) for values in (exact, float_h))
     return f"point {i} has membership {there} at the vertex, not {here}"
 
 
-def _insist(holds: bool) -> None:
-    """Stop if a proof does not check: that would be a bug here, and nothing may be said on its strength."""
+def _require_proof(holds: bool) -> None:
+    """Raise SolverError if a proof fails its check: that is a bug in momentlp, and the result must not be used."""
     if not holds:
         raise SolverError("the exact proof does not check: this is a bug in momentlp; save the problem and report it.")

@@ -68,7 +68,9 @@ def test_the_operator_is_the_matrix(problem: mlp.Problem) -> None:
     with pytest.raises(mlp.DataError, match=r"A\.T @ h needs a vector of length"):
         problem.A.T @ h[:-1]
     assert np.allclose(problem.A.rows(np.array([3, 1])), A[[3, 1]])
-    assert np.allclose(problem.A.each("magnitude", h), np.abs(A).T @ h) or any(is_sparse(b.features) for b in problem.blocks)
+    assert np.allclose(problem.A.per_moment("magnitude", h), np.abs(A).T @ h) or any(
+        is_sparse(b.features) for b in problem.blocks
+    )
 
 
 def test_the_linear_program_is_the_problem(problem: mlp.Problem) -> None:
@@ -76,7 +78,7 @@ def test_the_linear_program_is_the_problem(problem: mlp.Problem) -> None:
     program = problem.linear_program()
     M = program.matrix.toarray()
     N, m = problem.n_points, problem.n_moments
-    rows = M[:m, :N] + (M[:m, N:] if program.counts else 0)
+    rows = M[:m, :N] + (M[:m, N:] if program.has_size_column else 0)
     assert np.allclose(rows, problem.A.toarray().T)
     assert np.array_equal(program.row_lower[:m], problem.lower)
     assert np.array_equal(program.row_upper[:m], problem.upper)
@@ -261,7 +263,7 @@ def test_an_outlier_in_a_unit_of_its_own_is_the_same_program() -> None:
     program = mlp.Problem.from_arrays(
         [[1.0], [1e6], [-2.0]], -1.0, 3.0, weights=[1.0, 2.0, 3.0], caps=[1.0, 3.0, 2.0]
     ).linear_program()
-    scaled = program.equilibrated()
+    scaled = program.with_scaled_outliers()
     assert scaled.unit is not None
     assert scaled.unit[1] < 1e-5
     assert np.abs(scaled.matrix.data).max() <= 2

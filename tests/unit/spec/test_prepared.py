@@ -66,11 +66,11 @@ def test_a_mean(name: str) -> None:
     alike(spec.prepare(X).compile(mean=mean), spec.compile(X, mean=mean))
 
 
-def test_remembering_changes_nothing(spec: mlp.Spec) -> None:
+def test_precomputing_changes_no_problem(spec: mlp.Spec) -> None:
     prepared = spec.prepare(X)
-    remembered = prepared.remembering(known)
+    precomputed = prepared.precompute_for(known)
     for labelled in (known, known[1:4], np.array([60, 61, 62])):
-        alike(remembered.compile(labelled=labelled), prepared.compile(labelled=labelled))
+        alike(precomputed.compile(labelled=labelled), prepared.compile(labelled=labelled))
 
 
 def test_points_of_no_weight_are_not_there(spec: mlp.Spec) -> None:

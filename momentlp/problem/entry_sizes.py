@@ -1,0 +1,86 @@
+"""The sizes of the entries of a block of moments: their range and the median of their absolute values.
+
+Solvers drop tiny entries and keep feasibility to an absolute tolerance, so every moment is scaled by the size of its
+entries. Both sizes are computed without writing the block out, for features that are dense, sparse or read in chunks.
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+import numpy as np
+import scipy.sparse as sp
+
+from momentlp.points.arrays import FloatArray, is_sparse
+from momentlp.points.chunked import Chunked
+from momentlp.problem.cache_slices import slice_for_cache
+
+if TYPE_CHECKING:
+    from momentlp.problem.moment_block import MomentBlock
+    from momentlp.problem.moment_matrix import MomentMatrix
+
+__all__ = ["compute_entry_range", "compute_median_abs"]
+
+N_SAMPLED_ROWS = 500  # rows of dense features that are looked at for a median: enough for an order of magnitude
+
+
+def compute_entry_range(block: MomentBlock) -> tuple[FloatArray, FloatArray]:
+    """Return the minimum and the maximum entry of each moment, two arrays of shape (m,)."""
+    if is_sparse(block.features):
+        part = block.linear_part().tocsc()
+        low, high = (np.ravel(extreme.toarray()) + block.constant for extreme in (part.min(axis=0), part.max(axis=0)))
+        return low, high
+    if block.transform is None or np.diff(sp.csc_array(block.transform).indptr).max(initial=0) <= 1:
+        # Every moment is made of one feature, and rounding keeps the order of numbers. So the minimum and maximum of the
+        # feature give those of the moment.
+        ends = replace(block, features=block.feature_range).rows(slice(None))
+        return ends.min(axis=0), ends.max(axis=0)
+    if isinstance(block.features, Chunked):
+        from momentlp.problem.moment_matrix import MomentMatrix  # made of blocks, so it cannot be imported above
+
+        lows, highs = zip(*MomentMatrix((block,)).scan(_range_of_part), strict=True)
+        return np.min(lows, axis=0), np.max(highs, axis=0)
+    low, high = np.full(block.n_moments, np.inf), np.full(block.n_moments, -np.inf)
+    for points in slice_for_cache(block.n_points, block.origin.size):
+        entries = block.rows(points)
+        np.minimum(low, entries.min(axis=0), out=low)
+        np.maximum(high, entries.max(axis=0), out=high)
+    return low, high
+
+
+def _range_of_part(part: MomentMatrix) -> tuple[FloatArray, FloatArray]:
+    (block,) = part.blocks
+    return compute_entry_range(block)
+
+
+def compute_median_abs(block: MomentBlock) -> FloatArray:
+    """Return the median of the absolute entries of each moment that are not zero, shape (m,); 1 if all are zero.
+
+    Sparse features: the median over the stored entries. Dense features: over a sample of rows at regular steps.
+    """
+    if is_sparse(block.features):
+        medians = _medians_of_stored_entries(block)
+    else:
+        medians = _medians_of_positive(np.abs(block.rows(slice(None, None, max(1, block.n_points // N_SAMPLED_ROWS)))))
+        missed = medians == 0  # all sampled entries are zero; others may not be
+        if missed.any() and isinstance(block.features, Chunked):
+            medians[missed] = block.max_abs()[missed]
+        elif missed.any():
+            medians[missed] = _medians_of_positive(np.abs(block.rows(slice(None))[:, missed]))
+    return np.where(medians > 0, medians, 1.0)
+
+
+def _medians_of_stored_entries(block: MomentBlock) -> FloatArray:
+    part = block.linear_part().tocsc()
+    columns = [np.abs(part.data[part.indptr[j] : part.indptr[j + 1]]) for j in range(part.shape[1])]
+    sizes = [column[column > 0] for column in columns]
+    return np.array([np.median(size) if size.size else abs(c) for size, c in zip(sizes, block.constant, strict=True)])
+
+
+def _medians_of_positive(sizes: FloatArray) -> FloatArray:
+    """Return the median of the positive entries in each column (the upper one of two); zero where there are none."""
+    ordered = np.sort(sizes, axis=0)
+    n_positive = (sizes > 0).sum(axis=0)
+    middle = np.minimum(len(sizes) - n_positive + n_positive // 2, len(sizes) - 1)
+    return np.where(n_positive > 0, np.take_along_axis(ordered, middle[None, :], axis=0)[0], 0.0)
