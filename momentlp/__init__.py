@@ -31,7 +31,17 @@ from momentlp.errors import (
     SolverError,
     SpecError,
 )
-from momentlp.features import Concat, FeatureMap, FittedMap, Kernel, Linear, Quadratic, Spectral, Transformer
+from momentlp.features import (
+    Concat,
+    FeatureMap,
+    FittedMap,
+    Kernel,
+    Linear,
+    Quadratic,
+    Spectral,
+    TransductiveMap,
+    Transformer,
+)
 from momentlp.points.chunked import Chunked
 from momentlp.points.sources import open_points
 from momentlp.problem.moment_block import MomentBlock
@@ -122,6 +132,7 @@ __all__ = [
     "Status",
     "Target",
     "Tolerance",
+    "TransductiveMap",
     "Transformer",
     "__version__",
     "backends",

@@ -10,15 +10,13 @@ from typing import Any
 
 import numpy as np
 import pytest
+from helpers.available_backends import BACKENDS
 from hypothesis import HealthCheck, settings
 
-import momentlp as mlp
 from momentlp.datasets.usps import USPS_VARIABLE, load_usps
 
 os.environ.setdefault("MPLBACKEND", "Agg")  # tests open no windows
 
-# From the registry, so that no backend can be left out of a shared test.
-BACKENDS = tuple(info.name for info in mlp.backends() if info.available)
 
 settings.register_profile("momentlp", deadline=None, print_blob=True)
 settings.register_profile(

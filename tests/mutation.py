@@ -68,12 +68,12 @@ MUTANTS = (
     # the proof
     Mutant("the bound counts the wrong points", "momentlp/proof", "caps * np.maximum(scores, 0.0)", "caps * np.maximum(-scores, 0.0)"),
     Mutant("the certificate is not checked", "momentlp/proof", "return bool(self.error <= tol)", "return True"),
-    Mutant("violated moments are ignored", "momentlp/proof", "_moment_residual(problem, h, seen), seen.out", "seen.out"),
+    Mutant("violated moments are ignored", "momentlp/proof", "compute_moment_residual(problem, h, sums.activity, sums.min_magnitude), sums.max_violation", "sums.max_violation"),
     Mutant("upper and lower bounds are swapped", "momentlp/proof", "facing = np.where(y > 0, problem.upper, problem.lower)\n    wrong", "facing = np.where(y < 0, problem.upper, problem.lower)\n    wrong"),
     Mutant("NaN counts as a proof", "momentlp/proof", "if np.isfinite([*figures, self.objective, self.bound]).all() else", "if True else"),
-    Mutant("polishing goes the wrong way", "momentlp/proof", "h[between] + step_h", "h[between] - step_h"),
+    Mutant("polishing goes the wrong way", "momentlp/proof", "h[fractional] + step_h", "h[fractional] - step_h"),
     Mutant("infeasible without proof", "momentlp/proof", "return farkas_value(problem, y) < -tol * unit", "return True"),
-    Mutant("the exact simplex takes the largest ratio", "momentlp/proof", "if abs(reduced[j] * row[best]) < abs", "if abs(reduced[j] * row[best]) > abs"),
+    Mutant("the exact simplex takes the largest ratio", "momentlp/proof", "if abs(reduced[j] * entries[best]) < abs", "if abs(reduced[j] * entries[best]) > abs"),
     Mutant("exact integers are twice the floats", "momentlp/proof", "exponents - 53 + trailing", "exponents - 52 + trailing"),
     # the units in which a solver sees a problem
     Mutant("moments are not scaled", "momentlp/solving", "factors=1.0 / _power_of_two(sizes)", "factors=np.ones_like(sizes)"),
@@ -89,9 +89,9 @@ MUTANTS = (
     Mutant("bounds are not scaled with the caps", "momentlp/problem", "lower=changed.lower / cap, upper=changed.upper / cap", "lower=changed.lower, upper=changed.upper"),
     Mutant("a chunk is read twice", "momentlp/problem", "result[span] = part", "result[span] = 2 * part"),
     # from an answer to a status
-    Mutant("a small share counts as empty", "momentlp/solving", "* lightest if from_means else bound <= 1e-12 * lightest", "* lightest"),
-    Mutant("a limit counts as optimal", "momentlp/solving", "return Status.LIMIT, answer.message", "return Status.OPTIMAL, answer.message"),
-    Mutant("an infeasible point is returned at a limit", "momentlp/solving", "return h * float(room.min())", "return h"),
+    Mutant("a small share counts as empty", "momentlp/solving", "return certificate.bound <= NEGLIGIBLE * lightest", "return certificate.bound < ONE_POINT * lightest"),
+    Mutant("a limit counts as optimal", "momentlp/solving", "return Verdict(Status.LIMIT, words)", "return Verdict(Status.OPTIMAL, words)"),
+    Mutant("an infeasible point is returned at a limit", "momentlp/solving", "return h * float(multiples.min())", "return h"),
     Mutant("a worker process has no deadline", "momentlp/solving/isolation.py", "        if options.time_limit is None:\n            return None", "        if True:\n            return None"),
     # from a spec to a problem, from a solution to a separator, files
     Mutant("weights of labelled points are ignored", "momentlp/spec", "features.T @ weights / weights.sum()", "features.T @ (0 * weights + 1) / weights.size"),

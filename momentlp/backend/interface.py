@@ -24,7 +24,7 @@ from momentlp.problem.problem import Problem
 from momentlp.runtime import argument_checks
 from momentlp.runtime.argument_checks import check_bool, check_function, check_integer
 
-__all__ = ["Answer", "Backend", "Capability", "Options", "Outcome", "Progress", "check_number"]
+__all__ = ["Answer", "Backend", "Capability", "Options", "Outcome", "Progress"]
 
 MAX_INTEGER = 2**31 - 1  # the largest integer that every solver can hold
 
@@ -172,7 +172,9 @@ class Options:
     def __post_init__(self) -> None:
         for name in ("time_limit", "feasibility_tolerance"):
             if getattr(self, name) is not None:
-                object.__setattr__(self, name, check_number(name, getattr(self, name)))
+                object.__setattr__(
+                    self, name, argument_checks.check_number(name, getattr(self, name), above=0, infinite=True)
+                )
         for name, minimum in (("iteration_limit", 0), ("threads", 1)):
             if (value := getattr(self, name)) is not None:
                 object.__setattr__(self, name, check_integer(name, value, minimum=minimum, maximum=MAX_INTEGER))
@@ -339,8 +341,3 @@ class Backend(ABC):
 
     def __repr__(self) -> str:
         return f"{type(self).__name__}({', '.join(f'{name}={value!r}' for name, value in self.native.items())})"
-
-
-def check_number(name: str, value: Any) -> float:
-    """Return an option as a float above 0; infinity is allowed."""
-    return argument_checks.check_number(name, value, above=0, infinite=True)

@@ -235,7 +235,8 @@ class MomentClassifierCV(MomentClassifier):
         if isinstance(self.features, str) and self.features == "spectral":
             n_points = count_distinct_points(points, weight)
             return list(dict.fromkeys(default_features(n_points, size) for size in DEFAULT_COMPONENTS))
-        candidates = [self.features] if isinstance(self.features, (str, FeatureMap)) else list(self.features)
+        features: Any = self.features
+        candidates = [features] if isinstance(features, (str, FeatureMap)) else list(features)
         if not candidates:
             raise OptionError("features is empty: give at least one feature map to choose from.")
         return candidates

@@ -14,10 +14,10 @@ from typing import Any
 from momentlp.errors import ExtraMissingError, FileFormatError
 from momentlp.formats.read_errors import short_reason
 
-__all__ = ["LONGEST_TEXT", "LONGEST_YAML", "format_yaml", "parse_json", "parse_yaml", "require_yaml"]
+__all__ = ["MAX_JSON_LENGTH", "MAX_YAML_LENGTH", "format_yaml", "parse_json", "parse_yaml", "require_yaml"]
 
-LONGEST_TEXT = 32 << 20  # bytes of JSON: a million labelled points fit
-LONGEST_YAML = 4 << 20  # bytes of YAML, which is read far more slowly than JSON
+MAX_JSON_LENGTH = 32 << 20  # characters of JSON: a million labelled points fit
+MAX_YAML_LENGTH = 4 << 20  # characters of YAML, which is read far more slowly than JSON
 MAX_DEPTH = 40  # levels of tables and lists; a spec has a handful
 MAX_DIGITS = 400  # of a number; the largest float has 309
 MAX_TEXT_CELLS = 1 << 28  # characters of a list of strings as a numpy array, which makes all as long as the longest

@@ -369,7 +369,7 @@ class Problem:
         return f"Problem({points}, {len(names)} moment{'s' if len(names) != 1 else ''}: {shown})"
 
 
-def _build_block(A: Any, lower: Any, upper: Any, names: Sequence[str] | None) -> MomentBlock:
+def _build_block(A: Any, lower: Any, upper: Any, names: Any) -> MomentBlock:
     """Return moments that are the columns of a matrix as they stand."""
     matrix, columns = as_table(A, "A")
     if isinstance(matrix, Chunked):

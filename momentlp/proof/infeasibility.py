@@ -24,6 +24,8 @@ from momentlp.proof.certificate import farkas_value
 
 __all__ = ["append_points", "elastic_problem", "proves_infeasible"]
 
+FARKAS_TOLERANCE = 1e-9  # by how much a Farkas value must be below zero, relative to its terms
+
 
 def elastic_problem(problem: Problem) -> Problem:
     """Return the elastic problem: the same points with weight 0, followed by two artificial points per moment, p and q."""
@@ -73,7 +75,7 @@ def _largest_bound(problem: Problem) -> FloatArray:
     return np.maximum(*(np.where(np.isfinite(bound), np.abs(bound), 0.0) for bound in (problem.lower, problem.upper)))
 
 
-def proves_infeasible(problem: Problem, y: FloatArray, tol: float) -> bool:
+def proves_infeasible(problem: Problem, y: FloatArray, tol: float = FARKAS_TOLERANCE) -> bool:
     """Return whether y proves that no h is feasible: its Farkas value is negative by more than rounding.
 
     Parameters

@@ -16,30 +16,51 @@ __all__ = ["n_cores", "one_blas_thread"]
 
 
 class _BlasLimit:
-    """The limit of this process. All threads share it: the first one to enter sets it, the last one to leave removes it."""
+    """The limit of this process. All threads share it: the first one to enter sets it, the last one to leave removes it.
+
+    The number of threads is set through the library controllers of threadpoolctl, not through its context manager: from
+    version 3.8 on, only the thread that entered the context can leave it, but here any thread may be the last one.
+    """
 
     def __init__(self) -> None:
         self._lock = threading.Lock()
         self._n_inside = 0
-        self._controller: Any = None
-        self._limit: Any = None
+        self._libraries: list[Any] = []
+        self._n_threads_outside: list[int] = []
 
     def enter(self) -> None:
-        import scipy.linalg  # noqa: F401  scipy has a BLAS library of its own, which must be loaded to be limited
-        from threadpoolctl import ThreadpoolController
-
         with self._lock:
             if self._n_inside == 0:
-                self._controller = self._controller or ThreadpoolController()  # kept: making one takes milliseconds
-                self._limit = self._controller.limit(limits=1, user_api="blas")
-                self._limit.__enter__()
+                self._libraries = self._libraries or _find_blas_libraries()  # kept: finding them takes milliseconds
+                self._n_threads_outside = [library.get_num_threads() for library in self._libraries]
+                self._set_threads([1] * len(self._libraries))
             self._n_inside += 1
 
     def leave(self) -> None:
         with self._lock:
             self._n_inside -= 1
             if self._n_inside == 0:
-                self._limit.__exit__(None, None, None)
+                self._set_threads(self._n_threads_outside)
+
+    def _set_threads(self, n_threads: list[int]) -> None:
+        for library, number in zip(self._libraries, n_threads, strict=True):
+            _release_control(library)
+            library.set_num_threads(number)
+            _release_control(library)
+
+
+def _find_blas_libraries() -> list[Any]:
+    import scipy.linalg  # noqa: F401  scipy has a BLAS library of its own, which must be loaded to be limited
+    from threadpoolctl import ThreadpoolController
+
+    return list(ThreadpoolController().select(user_api="blas").lib_controllers)
+
+
+def _release_control(library: Any) -> None:
+    """Let any thread set the number of threads next; threadpoolctl before 3.8 has no such restriction."""
+    release = getattr(library, "clear_controlling_thread", None)
+    if release is not None:
+        release(force=True)
 
 
 _LIMIT = _BlasLimit()

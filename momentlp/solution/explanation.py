@@ -37,7 +37,6 @@ CONFIRMATION_MARGIN = (
 )
 MAX_BISECTIONS = 60
 BISECTION_TOLERANCE = 1e-9  # relative to the tolerance found
-FARKAS_TOLERANCE = 1e-9  # by how much a Farkas value must be below zero, relative to its terms
 MAX_NAMES = 6  # in the text of an explanation
 
 Solver: TypeAlias = "Callable[[Problem], Solution]"
@@ -137,9 +136,7 @@ def explain(solution: Solution, solve: Solver) -> Explanation:
         return Explanation(solution.status.value, solution.certificate.holds(), {}, None, ())
     empty = solution.status is Status.EMPTY
     usable = problem.caps > 0
-    proved = (
-        bool((problem.A @ y)[usable].min(initial=np.inf) > 0) if empty else proves_infeasible(problem, y, FARKAS_TOLERANCE)
-    )
+    proved = bool((problem.A @ y)[usable].min(initial=np.inf) > 0) if empty else proves_infeasible(problem, y)
     parts = dict(zip(problem.names, (np.abs(y) * problem.scale).tolist(), strict=True))
     conflict = {name: parts[name] / sum(parts.values()) for name in solution.conflict()}
     blocks = [number for number, block in enumerate(problem.blocks) if block.tolerance_on]

@@ -31,7 +31,6 @@ from momentlp.status import Status
 
 __all__ = ["Verdict", "confirm_exact", "confirm_infeasible", "decide_status", "proves_empty"]
 
-FARKAS_TOLERANCE = 1e-9  # by how much a Farkas value must be below zero, relative to its terms
 ONE_POINT = 1 - 1e-6  # a bound below this multiple of the lightest point leaves no room for that point
 NEGLIGIBLE = 1e-12  # relative to the weights: rounding of a multiplier, or of an optimum of zero
 
@@ -119,7 +118,7 @@ def confirm_infeasible(claim: Verdict, problem: Problem, y: FloatArray | None, *
     limit_reached : bool
         Whether a limit stopped the search for a proof.
     """
-    if y is not None and proves_infeasible(problem, y, FARKAS_TOLERANCE):
+    if y is not None and proves_infeasible(problem, y):
         return claim
     if limit_reached:
         return Verdict(Status.LIMIT, f"{claim.message} (a limit was reached before infeasibility was proved)")
@@ -138,7 +137,7 @@ def confirm_exact(status: Status, certificate: Certificate, tol: float) -> Statu
     tol : float
     """
     if status is Status.INFEASIBLE:
-        proved = proves_infeasible(certificate.problem, certificate.multipliers, FARKAS_TOLERANCE)
+        proved = proves_infeasible(certificate.problem, certificate.multipliers)
         return Status.INFEASIBLE if proved else None
     if proves_empty(certificate):
         return Status.EMPTY

@@ -13,7 +13,7 @@ from pydantic_core import PydanticSerializationError
 
 from momentlp.errors import CompileError, DataError, FileFormatError, SpecError
 from momentlp.features import FeatureMap, Linear
-from momentlp.formats.untrusted_text import LONGEST_TEXT, LONGEST_YAML, format_yaml, parse_json, parse_yaml
+from momentlp.formats.untrusted_text import MAX_JSON_LENGTH, MAX_YAML_LENGTH, format_yaml, parse_json, parse_yaml
 from momentlp.kinds import Declared, Kind, short_repr
 from momentlp.points.arrays import constant_vector, one_entry_if_constant
 from momentlp.points.chunked import Chunked
@@ -234,7 +234,7 @@ class Spec(Declared):
         >>> Spec.from_yaml("tolerance: {kind: relative, delta: 0.1}").tolerance.delta
         0.1
         """
-        _require_text(text, "from_yaml", LONGEST_YAML)
+        _require_text(text, "from_yaml", MAX_YAML_LENGTH)
         try:
             fields = parse_yaml(text)
         except FileFormatError as error:
@@ -267,7 +267,7 @@ class Spec(Declared):
     def save(self, path: str | Path) -> None:
         """Write the spec to a file: YAML if its name ends in ``.yaml`` or ``.yml``, JSON otherwise."""
         text = self.to_yaml() if _is_yaml(path) else self.to_json() + "\n"
-        _require_text(text, "Spec.load", LONGEST_YAML if _is_yaml(path) else LONGEST_TEXT)
+        _require_text(text, "Spec.load", MAX_YAML_LENGTH if _is_yaml(path) else MAX_JSON_LENGTH)
         write_atomically(Path(path), lambda stream: stream.write(text.encode()))
 
     @classmethod
@@ -286,7 +286,7 @@ class Spec(Declared):
         """
         try:
             with Path(path).open("rb") as stream:
-                text = stream.read(LONGEST_TEXT + 1).decode()
+                text = stream.read(MAX_JSON_LENGTH + 1).decode()
         except (OSError, ValueError) as error:
             raise SpecError(f"cannot read the spec {str(path)!r}: {error}.") from None
         try:
@@ -319,9 +319,9 @@ def _is_yaml(path: str | Path) -> bool:
     return Path(path).suffix.lower() in (".yaml", ".yml")
 
 
-def _require_text(text: Any, reader: str, max_length: int = LONGEST_TEXT) -> None:
+def _require_text(text: Any, reader: str, max_length: int = MAX_JSON_LENGTH) -> None:
     if not isinstance(text, str):
         raise SpecError(f"{reader} takes text, not {type(text).__name__}: for a file use Spec.load(path).")
     if len(text) > max_length:
-        hint = "Keep it in JSON." if max_length < LONGEST_TEXT else "Is this a spec at all?"
+        hint = "Keep it in JSON." if max_length < MAX_JSON_LENGTH else "Is this a spec at all?"
         raise SpecError(f"{reader} takes at most {max_length >> 20} MiB of such text. {hint}")

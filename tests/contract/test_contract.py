@@ -4,7 +4,7 @@ The classes of backends are made from the registry: ``TestHighs``, ``TestGlpk`` 
 available here. A new backend is tested as soon as it is registered.
 """
 
-from conftest import BACKENDS
+from helpers.available_backends import BACKENDS
 
 import momentlp as mlp
 from momentlp.testing import BackendContract, FeatureMapContract, backends_without_contract, clouds

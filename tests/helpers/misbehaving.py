@@ -74,6 +74,9 @@ class UnpicklableError(Exception):
     def __init__(self, one: str, two: str) -> None:
         super().__init__(f"{one} and {two}")
 
+    def __reduce_ex__(self, protocol: object) -> tuple[type, tuple[str]]:
+        return type(self), (str(self),)  # stated here, because other packages teach pickle to send errors in other ways
+
 
 class OwnWarning(UserWarning):
     """A warning that the parent process can import."""

@@ -11,7 +11,7 @@ from fractions import Fraction
 
 import numpy as np
 import pytest
-from conftest import BACKENDS
+from helpers.available_backends import BACKENDS
 from helpers.oracle import best_vertex, is_separable, largest_with_mean
 from hypothesis import assume, given
 from hypothesis import strategies as st

@@ -6,7 +6,7 @@ from importlib.metadata import EntryPoint
 from pathlib import Path
 
 import pytest
-from conftest import BACKENDS
+from helpers.available_backends import BACKENDS
 
 import momentlp as mlp
 from momentlp.backend import registry

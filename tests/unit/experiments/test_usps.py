@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from conftest import BACKENDS
+from helpers.available_backends import BACKENDS
 
 import momentlp as mlp
 from momentlp.datasets.usps import load_usps, usps_split

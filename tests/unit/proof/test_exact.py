@@ -7,7 +7,7 @@ from fractions import Fraction
 import numpy as np
 import pytest
 import scipy.sparse as sp
-from conftest import BACKENDS
+from helpers.available_backends import BACKENDS
 
 import momentlp as mlp
 from momentlp.proof.certificate import farkas_value

@@ -87,7 +87,6 @@ def test_the_limit_holds_while_any_thread_is_inside(overlap: list[int]) -> None:
     assert overlap[1:3] == [1, 1]
 
 
-@pytest.mark.xfail(reason="threadpoolctl 3.8 lets only the thread that set a limit remove it", strict=False)
 def test_the_limit_is_removed_if_another_thread_leaves_last(overlap: list[int]) -> None:
     assert overlap[3] == overlap[0]
 
