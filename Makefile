@@ -84,7 +84,7 @@ test-slow: $(READY)
 
 test-oldest:
 	$(PYTHON) -m venv $(VENV)-oldest
-	$(VENV)-oldest/bin/python -m pip install --quiet --disable-pip-version-check --constraint tests/oldest.txt polars --editable '.[testing,glpk,parquet]'
+	$(VENV)-oldest/bin/python -m pip install --quiet --disable-pip-version-check --constraint tests/oldest_versions.txt polars --editable '.[testing,glpk,parquet]'
 	$(VENV)-oldest/bin/python -m pytest $(ESTIMATORS)
 
 verify: $(READY)

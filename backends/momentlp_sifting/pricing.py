@@ -28,7 +28,7 @@ class PricingResult:
     Attributes
     ----------
     fixed : array of shape (m,)
-        What the points that are not taken, and stay outside, add to the moments.
+        What the points that stay fixed add to the moments.
     points : array of int
         Points to add: they changed sides, or lie in the band.
     rows : array of shape (len(points), m)

@@ -11,7 +11,7 @@ outside R that are violated are added. W and R only grow, so this ends. When not
 whole problem.
 
 Points that were put on the wrong side may leave the restricted problem without a feasible point. One artificial column, with
-a penalty price, makes up for the infeasibility.
+a penalty, makes up for the infeasibility.
 """
 
 from __future__ import annotations
@@ -40,11 +40,11 @@ SCORE_TOLERANCE = 1e-9  # relative to the weights: points with a smaller score l
 MOMENT_TOLERANCE = 1e-9  # a moment further beyond its bound, in units of one point, is violated
 MAX_ENTRIES_AT_ONCE = 20_000  # a matrix with up to so many entries goes to the simplex method as a whole
 MAX_ROUNDS = 200  # of solving and pricing
-MAX_PRICE = 1e8  # penalty of the artificial column above which the problem is infeasible
+MAX_PENALTY = 1e8  # penalty of the artificial column above which the problem is infeasible
 
 
 class StoppedError(Exception):
-    """The inner solver stopped before an optimum: ``answer`` says why, ``pair`` is the best (h, y) so far."""
+    """The solve ended without an optimum: ``answer`` says why, ``pair`` is the best (h, y) so far."""
 
     def __init__(self, answer: Answer, pair: Pair) -> None:
         super().__init__(answer.message)
@@ -144,14 +144,14 @@ class _RestrictedMaster:
         Which of the other points are fixed at their cap; the rest are fixed at 0.
     start : pair of arrays, optional
         (h, y) from which the inner solver starts.
-    price : float
+    penalty : float
         Penalty of the artificial column.
     """
 
     def __init__(self, problem: DenseProgram, points: Mask, moments: Mask, side: Mask, start: Pair | None) -> None:
         self.problem, self.points, self.moments, self.side, self.start = problem, points, moments, side, start
         self.n_restarts = 0
-        self.price = 10.0 if start is None else min(MAX_PRICE / 100, 10.0 * (1.0 + float(np.abs(start[1]).sum())))
+        self.penalty = 10.0 if start is None else min(MAX_PENALTY / 100, 10.0 * (1.0 + float(np.abs(start[1]).sum())))
 
     @classmethod
     def around(cls, problem: DenseProgram, start: Pair | None, min_points: int = 0) -> _RestrictedMaster:
@@ -185,9 +185,9 @@ class _RestrictedMaster:
         reached = first @ A
         excess = np.maximum(reached - upper, 0.0) - np.maximum(lower - reached, 0.0)
         largest = float(np.abs(excess).max(initial=0.0))
-        if largest > 0:  # the artificial column removes the excess of every row, at a price
+        if largest > 0:  # the artificial column removes the excess of every row, at a penalty
             A = np.vstack([A, -excess / largest])
-            weights, caps = np.append(weights, -self.price), np.append(caps, 2 * largest)
+            weights, caps = np.append(weights, -self.penalty), np.append(caps, 2 * largest)
             start = None if start is None else (np.append(start[0], 0.0), start[1])
         answer = inner(Problem.from_arrays(A, lower, upper, weights=weights, caps=caps), start)
         tally.count(answer, (chosen.size, rows.size))
@@ -214,8 +214,8 @@ class _RestrictedMaster:
 
     def raise_price(self, h: FloatArray, y: FloatArray) -> None:
         """Raise the penalty of the artificial column; at its maximum the problem is infeasible."""
-        self.price *= 100.0
-        if self.price > MAX_PRICE:
+        self.penalty *= 100.0
+        if self.penalty > MAX_PENALTY:
             raise StoppedError(Answer(Outcome.INFEASIBLE, None, None, "no set of points meets the bounds"), (h, y))
 
 

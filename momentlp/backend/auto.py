@@ -21,8 +21,9 @@ MAX_MOMENTS = 1500  # above, the m x m matrices of the interior-point method are
 def choose_backend(problem: Problem, native: Mapping[str, Any] | None = None) -> str:
     """Return the name of the backend for a problem, chosen by its shape alone.
 
-    ``"sifting"`` if the features are read in chunks, or are dense with many more points than moments; ``"highs"`` otherwise.
-    Both are always installed, so the choice does not depend on which other backends are.
+    ``"sifting"`` if the features are read in chunks. Also if most moments are dense, there are at least twice as many points
+    as moments, at most 1500 moments, and at least 32,000 entries. ``"highs"`` otherwise. Both are always installed, so the
+    choice does not depend on which other backends are.
 
     Parameters
     ----------

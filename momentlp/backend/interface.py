@@ -6,7 +6,7 @@ does not judge that point: :class:`~momentlp.Certificate` computes its quality f
 
 To add a backend, subclass :class:`Backend`, register the class as an entry point in the group ``momentlp.backends``, and
 test it with :class:`momentlp.testing.BackendContract`. The backends of this project lie in the folder ``backends``, one
-package each, with the class in ``backend.py``.
+package each, with the class in ``backend.py``; ``pyproject.toml`` registers them. CONTRIBUTING.md lists the steps.
 """
 
 from __future__ import annotations

@@ -14,6 +14,7 @@ from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.utils.validation import _check_sample_weight, check_is_fitted, validate_data
 
 from momentlp.errors import DataError, OnlyLabelledWarning
+from momentlp.estimator.build_search import build_search
 from momentlp.estimator.calibration import calibrate
 from momentlp.estimator.class_prior import class_share
 from momentlp.estimator.decision_rule import DecisionRule
@@ -22,7 +23,6 @@ from momentlp.estimator.labels import Labels
 from momentlp.estimator.nearest_to_mean import is_undetermined
 from momentlp.estimator.parameters import check_parameters
 from momentlp.estimator.prediction import PredictionMixin
-from momentlp.estimator.preparation import build_search
 from momentlp.estimator.resampling import Bagged, refit_bootstrap_samples
 from momentlp.estimator.search import Search
 from momentlp.features import FeatureMap

@@ -16,12 +16,12 @@ from sklearn.exceptions import FitFailedWarning
 from sklearn.model_selection import check_cv
 
 from momentlp.errors import DataError, OptionError, SolverError
+from momentlp.estimator.build_search import build_search
 from momentlp.estimator.class_prior import class_share
 from momentlp.estimator.classifier import MomentClassifier
 from momentlp.estimator.criteria import Criterion, is_eligible, jackknife, resolve_criterion
 from momentlp.estimator.defaults import count_distinct_points, default_features
 from momentlp.estimator.labels import Labels
-from momentlp.estimator.preparation import build_search
 from momentlp.estimator.resampling import held_out_counts, split_folds
 from momentlp.estimator.search import Search
 from momentlp.features import FeatureMap
@@ -272,7 +272,7 @@ class MomentClassifierCV(MomentClassifier):
         if not eligible.any():
             raise OptionError("criterion gives no candidate a finite score: it must return one number for each recall.")
         best = int(np.argmax(np.where(eligible, mean, -np.inf)))
-        n_moments = np.repeat([search.n_moments for search in searches], tolerances.size)
+        n_moments = np.repeat([search.n_features for search in searches], tolerances.size)
         tolerance = np.tile(tolerances, len(candidates))
         self.one_standard_error_ = float(mean[best] - error[best])
         if self.one_standard_error:

@@ -86,9 +86,9 @@ class Search:
         return self.prepared.data.points
 
     @property
-    def n_moments(self) -> int:
-        """The number of moments of the feature maps, constraints not counted."""
-        return sum(len(part.fitted.names) for part in self.prepared.parts)
+    def n_features(self) -> int:
+        """The number of features that all maps give together."""
+        return self.prepared.n_features
 
     @property
     def unlabelled(self) -> FloatArray:

@@ -21,11 +21,11 @@ EXPERIMENTS = {
     "ocsvm": ("paper.ocsvm", "OCSVM", "The one-class SVM that the paper compares with."),
     "epsilon": ("paper.epsilon", "EPSILON", "Which epsilon gives the paper's curves."),
     "selection": ("paper.selection", "SELECTION", "Which epsilon is picked without negatives."),
-    "inside": ("paper.inside", "INSIDE", "What changes if the labelled images are part of X."),
+    "inside": ("paper.labelled_inside", "INSIDE", "What changes if the labelled images are part of X."),
     "kernels": ("paper.kernels", "KERNELS", "Which kernel finds the paper's third synthetic class."),
     "beyond": ("beyond.few_labels", "BEYOND", "The same curves with far fewer labels."),
     "digits": ("beyond.few_labels", "ALL_DIGITS", "All ten digits, not only zero."),
-    "ideas": ("beyond.ideas", "IDEAS", "Which ideas for small samples help."),
+    "ideas": ("beyond.small_sample_ideas", "IDEAS", "Which ideas for small samples help."),
 }
 """By name: module, variable, and the help text of the command."""
 

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from momentlp.plots.axes import GREY, PALE_GREY, RED, add_legend, hide_frame, new_axes, shorten
-from momentlp.plots.subject import get_classifier
+from momentlp.plots.plotted_points import get_classifier
 from momentlp.runtime.argument_checks import check_integer
 from momentlp.solution.balance import Balance
 from momentlp.solution.solution import Solution

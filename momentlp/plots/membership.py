@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from momentlp.plots.axes import add_legend, has_own_figure, hide_frame, new_axes
-from momentlp.plots.subject import Subject
+from momentlp.plots.plotted_points import Subject
 from momentlp.points.arrays import FloatArray, Matrix, is_sparse
 
 __all__ = ["membership_plot"]

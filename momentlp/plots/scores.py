@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from momentlp.plots.axes import add_legend, has_own_figure, hide_frame, new_axes
-from momentlp.plots.subject import Subject, get_classifier, is_detector
+from momentlp.plots.plotted_points import Subject, get_classifier, is_detector
 from momentlp.points.arrays import FloatArray
 
 __all__ = ["score_plot"]

@@ -10,7 +10,7 @@ import numpy as np
 from momentlp.errors import DataError
 from momentlp.features import FeatureMap
 from momentlp.plots.axes import BLUE, GREY, RED, add_legend, hide_frame, new_axes, set_tolerance_axis, shorten
-from momentlp.plots.subject import get_classifier
+from momentlp.plots.plotted_points import get_classifier
 from momentlp.points.arrays import FloatArray, IndexArray
 from momentlp.spec.tolerances import StandardError
 

@@ -26,7 +26,7 @@ from momentlp.points.arrays import FloatArray, constant_vector, one_entry_if_con
 from momentlp.points.validation import as_vector
 from momentlp.problem.moment_matrix import MomentMatrix
 from momentlp.problem.problem import Problem
-from momentlp.proof.residual import compute_moment_residual
+from momentlp.proof.moment_residual import compute_moment_residual
 from momentlp.runtime.argument_checks import check_number
 from momentlp.runtime.html_table import html_table
 
@@ -167,7 +167,7 @@ class Certificate:
     def _repr_html_(self) -> str:
         rows = [
             ("weight of the set", f"{self.objective:.6g}"),
-            ("none weighs over", f"{self.bound:.6g}"),
+            ("upper bound", f"{self.bound:.6g}"),
             ("gap", f"{self.gap:.1e}"),
             ("residuals", f"{self.primal_residual:.1e} primal, {self.dual_residual:.1e} dual"),
             ("complementarity", f"{self.complementarity:.1e}"),

@@ -189,7 +189,7 @@ def _relay(kind: str, content: list[Any], options: Options) -> None:
 
 
 def _remove_feature_maps(problem: Problem) -> Problem:
-    """Return the problem without fitted maps and labels: no solver needs them, and they may be objects of the caller's."""
+    """Return the problem without fitted maps and names of features: no solver needs them, and workers may not know them."""
     blocks = [replace(block, features=load_in_memory(block.features, "isolate=True")) for block in problem.blocks]
     return replace(problem, blocks=tuple(replace(block, fitted=None, labels=()) for block in blocks))
 

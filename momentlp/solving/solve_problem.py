@@ -69,8 +69,8 @@ def solve(
     """Solve a problem and check the answer before returning it.
 
     The moments are scaled to a common size (by powers of two, so that nothing is rounded). The backend solves the scaled
-    problem. The certificate is then computed from the unscaled (h, y), and it alone decides the status: see
-    :class:`~momentlp.Status`.
+    problem. The certificate is then computed from the unscaled (h, y). What it proves decides the status; where it proves
+    nothing, the solver's report decides between LIMIT and FAILED: see :class:`~momentlp.Status`.
 
     Parameters
     ----------

@@ -85,7 +85,7 @@ class Prepared:
     given : object
         X as the user gave it; needed to check that ``labelled`` holds positions and not labels of its index.
     present : array of int, or None
-        The points with a positive weight, if some have none: maps learn from these alone.
+        Indices of the points with a positive weight; None if all have one. Maps learn from these alone.
     n_sample : int
         The number of points of the sample, if the class is given by one.
 
@@ -118,7 +118,8 @@ class Prepared:
         Parameters
         ----------
         labelled : indices or boolean mask into X, optional
-            Points known to belong to the class. Without it, the sample given to ``prepare`` or ``mean`` defines the class.
+            Points known to belong to the class. Without it, ``mean`` defines the class, or the sample that ``prepare``
+            was given.
         counts : array, optional
             How often each labelled point counts, in the order of ``labelled``, as in a bootstrap sample. Default: its
             sample weight.

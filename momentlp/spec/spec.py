@@ -227,7 +227,7 @@ class Spec(Declared):
     def from_yaml(cls, text: str) -> Self:
         """Read a spec from YAML text. Needs PyYAML.
 
-        Tags are ignored, so only plain values are built. Otherwise as :meth:`from_json`.
+        Aliases, merge keys and tags of types other than plain values are refused. Otherwise as :meth:`from_json`.
 
         Examples
         --------

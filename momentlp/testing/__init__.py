@@ -13,7 +13,7 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 from momentlp.errors import ExtraMissingError
-from momentlp.testing.contract import BackendContract, backends_without_contract
+from momentlp.testing.backend_contract import BackendContract, backends_without_contract
 from momentlp.testing.known_problems import KNOWN, KnownProblem, half_space
 
 if TYPE_CHECKING:

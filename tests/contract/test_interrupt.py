@@ -10,7 +10,7 @@ import textwrap
 import time
 
 import pytest
-from helpers.places import TESTS
+from helpers.paths import TESTS
 
 pytestmark = pytest.mark.skipif(os.name != "posix", reason="sends SIGINT")
 

@@ -6,7 +6,7 @@ import re
 from pathlib import Path
 
 import pytest
-from helpers.places import PROJECT
+from helpers.paths import PROJECT
 
 PAGES = sorted([*PROJECT.glob("*.md"), *(PROJECT / "docs").rglob("*.md"), *(PROJECT / "benchmarks").rglob("*.md")])
 LINK = re.compile(r"\]\(([^)\s]+)\)")

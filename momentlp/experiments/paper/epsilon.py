@@ -14,7 +14,7 @@ from momentlp.experiments.engine.journal import Record
 from momentlp.experiments.engine.metrics import precision_recall_f1
 from momentlp.experiments.engine.report import Claim, Report, Table, mean_rows
 from momentlp.experiments.engine.runner import Experiment, Settings, Task
-from momentlp.experiments.paper.sizes import SPLITS, scale_sizes
+from momentlp.experiments.paper.sample_sizes import SPLITS, scale_sizes
 from momentlp.points.arrays import FloatArray
 from momentlp.solving.tolerance_path import path
 from momentlp.spec.spec import Spec

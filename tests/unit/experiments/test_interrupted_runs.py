@@ -11,7 +11,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pytest
-from helpers.places import TESTS
+from helpers.paths import TESTS
 from helpers.waiting_experiment import N_FREE, N_TASKS
 
 pytestmark = pytest.mark.skipif(os.name != "posix", reason="sends signals")

@@ -10,7 +10,7 @@ import pytest
 
 import momentlp as mlp
 from momentlp.proof.least_change import compute_least_change
-from momentlp.proof.residual import compute_moment_residual
+from momentlp.proof.moment_residual import compute_moment_residual
 
 
 def best_of_all_orders(column: np.ndarray, h: np.ndarray, caps: np.ndarray, excess: float) -> float:

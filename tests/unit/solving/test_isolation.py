@@ -20,7 +20,7 @@ import pytest
 import scipy.sparse as sp
 from helpers import misbehaving
 from helpers.misbehaving import KeepsTime, Misbehaving, Reports, ReportsAndHangs
-from helpers.places import TESTS
+from helpers.paths import TESTS
 from helpers.processes import is_running, wait_until
 
 import momentlp as mlp

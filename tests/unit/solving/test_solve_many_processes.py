@@ -14,7 +14,7 @@ from typing import Any
 import pytest
 from helpers.many_problems import on_linux, same, small
 from helpers.misbehaving import segfault
-from helpers.places import TESTS
+from helpers.paths import TESTS
 from helpers.processes import MAX_SECONDS, is_running, wait_until
 
 import momentlp as mlp

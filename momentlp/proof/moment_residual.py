@@ -1,4 +1,4 @@
-"""The residual of the moments: how much of a point must change until every moment is within its bounds.
+"""The residual of the moments: the change of memberships, in units of one point, that brings every moment within its bounds.
 
 A violated moment can be brought back in two ways: lower the membership of points that move it the wrong way, or raise the
 membership of points that move it the right way. The residual of the moment is the minimum total change of memberships that

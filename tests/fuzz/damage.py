@@ -14,7 +14,7 @@ import numpy as np
 import pandas as pd
 import yaml
 
-from fuzz import honest
+from fuzz import valid_files
 from momentlp.formats.container import compute_digest
 from momentlp.formats.untrusted_text import format_yaml
 
@@ -78,7 +78,7 @@ def any_tree(tree: Any, random: Random) -> Any:
     nested: Any = tree
     for _ in range(random.choice((1, 1, 2, 60))):
         nested = [nested]
-    other = random.choice(honest.TREES)
+    other = random.choice(valid_files.TREES)
     return random.choice(
         [random.choice(NUMBERS), random.choice(WORDS), nested, {"kind": tree}, [], {}, other, other.get("features")]
     )
@@ -96,7 +96,7 @@ def problem_file(data: bytes, random: Random) -> bytes:
     """Change arrays or the header of a saved problem, and give it a new digest."""
 
     def inside() -> bytes:
-        arrays = _arrays(data) or _arrays(random.choice(honest.problem_file()))
+        arrays = _arrays(data) or _arrays(random.choice(valid_files.problem_file()))
         arrays.pop("digest", None)
         for _ in range(random.choice((1, 1, 2))):
             if random.random() < 0.5 and "header" in arrays:
@@ -136,7 +136,7 @@ def any_array(arrays: dict[str, np.ndarray], random: Random) -> dict[str, np.nda
 
 def data_npz(data: bytes, random: Random) -> bytes:
     def inside() -> bytes:
-        arrays = _arrays(data) or _arrays(random.choice(honest.data_npz()))
+        arrays = _arrays(data) or _arrays(random.choice(valid_files.data_npz()))
         return _zipped(any_array(arrays, random), random)
 
     return _inside_or_bytes(data, random, inside)
