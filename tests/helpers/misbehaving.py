@@ -6,6 +6,7 @@ import ctypes
 import os
 import subprocess
 import sys
+import threading
 import time
 import warnings
 from pathlib import Path
@@ -69,13 +70,11 @@ class ReportsAndHangs(Reports):
 
 
 class UnpicklableError(Exception):
-    """An error that cannot be unpickled: its constructor takes two arguments, its pickle holds one."""
+    """An error that cannot be pickled, also where a package has taught pickle other ways to send errors: it holds a lock."""
 
     def __init__(self, one: str, two: str) -> None:
         super().__init__(f"{one} and {two}")
-
-    def __reduce_ex__(self, protocol: object) -> tuple[type, tuple[str]]:
-        return type(self), (str(self),)  # stated here, because other packages teach pickle to send errors in other ways
+        self.lock = threading.Lock()
 
 
 class OwnWarning(UserWarning):
