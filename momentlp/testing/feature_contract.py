@@ -132,7 +132,17 @@ class FeatureMapContract:
         assert np.array_equal(_dense(again.fitted(X)), _dense(fitted(X)))
 
     def solved(self, X: FloatArray, labelled: Any) -> Solution:
-        """Solve for the mean of labelled points, with a tolerance far above rounding errors."""
+        """Solve for the mean of labelled points, with a tolerance far above rounding errors.
+
+        Parameters
+        ----------
+        X : array, shape (N, d)
+        labelled : indices or boolean mask into X
+
+        Returns
+        -------
+        Solution
+        """
         try:
             problem = Spec(features=self.features, tolerance=Absolute(1e-3)).compile(X, labelled=labelled)
         except (CompileError, DataError):
@@ -144,7 +154,18 @@ class FeatureMapContract:
         return solution
 
     def compile(self, X: FloatArray, mean: FloatArray | None) -> Problem:
-        """Compile for a given mean (that of all points, if None), without tolerance."""
+        """Compile for a given mean, without tolerance.
+
+        Parameters
+        ----------
+        X : array, shape (N, d)
+        mean : array of shape (k,), or None
+            In the features of the map; None stands for the mean of all points.
+
+        Returns
+        -------
+        Problem
+        """
         spec = Spec(features=self.features, tolerance=Absolute(0.0))
         try:
             if mean is None:
