@@ -57,10 +57,10 @@ class CompileError(MomentLPError, ValueError):
     Examples
     --------
     >>> import momentlp as mlp
-    >>> mlp.Spec(tolerance=mlp.Absolute([1.0, 2.0])).compile([[0.0], [1.0]], labelled=[0])
+    >>> mlp.Spec(constraints=[mlp.GroupShare("town", high={"a": 0.5})]).compile([[0.0], [1.0]], labelled=[0])
     Traceback (most recent call last):
         ...
-    momentlp.errors.CompileError: Absolute holds 2 values, but the features give 1 moments: give one number, or 1, one per moment.
+    momentlp.errors.CompileError: GroupShare.groups names column 'town', but the points have x0.
     """
 
 
@@ -138,9 +138,27 @@ class ExtraMissingError(MomentLPError, ImportError):
 class SolverError(MomentLPError, RuntimeError):
     """A backend raised an error or broke its contract, or an estimator got no set of points to fit.
 
-    :func:`momentlp.solve` raises it for a bug in the solver or in its backend; another backend may solve the same problem. If the
-    solver only stops without an answer, the solution has the status ``FAILED`` and nothing is raised. Estimators have no status:
-    they raise this error if no set meets the constraints, and the message names the constraints in conflict.
+    :func:`momentlp.solve` raises it for a bug in the solver or in its backend; another backend may solve the same problem.
+    If the solver only stops without an answer, the solution has the status ``FAILED`` and nothing is raised. Estimators have
+    no status: they raise this error if no set meets the constraints, and the message names the constraints in conflict.
+
+    Examples
+    --------
+    >>> import momentlp as mlp
+    >>> class Broken(mlp.Backend):
+    ...     name, engine, package = "broken", "none", "momentlp"
+    ...
+    ...     @classmethod
+    ...     def version(cls):
+    ...         return mlp.__version__
+    ...
+    ...     def run(self, problem, options):
+    ...         raise RuntimeError("the basis is singular")
+    >>> try:
+    ...     mlp.solve(mlp.Problem.from_arrays([[1.0]], 0.0, 1.0), Broken())
+    ... except mlp.SolverError as error:
+    ...     print(str(error)[:65])
+    backend 'broken' failed with RuntimeError: the basis is singular.
     """
 
 

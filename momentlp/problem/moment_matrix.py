@@ -75,7 +75,7 @@ class MomentMatrix:
         self.table: Chunked | None = tables[0] if tables else None
 
     def split(self, per_moment: FloatArray) -> list[FloatArray]:
-        """Cut ``per_moment``, an array with one entry per moment, into one piece per block."""
+        """Return ``per_moment``, an array with one entry per moment, cut into one piece per block."""
         return np.split(per_moment, self._starts[1:-1])
 
     def scan(self, work: Callable[..., Result], *vectors: Any) -> Iterator[Result]:

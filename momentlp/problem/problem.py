@@ -374,7 +374,7 @@ class Problem:
 
     @classmethod
     def load(cls, path: str | Path) -> Problem:
-        """Read from ``path`` a problem that :meth:`save` wrote. Nothing in the file is run.
+        """Return the problem that :meth:`save` wrote to ``path``. Nothing in the file is run.
 
         Raises
         ------
@@ -425,7 +425,7 @@ class Problem:
 
     @classmethod
     def from_pyomo(cls, model: Any) -> Problem:
-        """Build a problem from a linear Pyomo model: its variables become points, its constraints moments.
+        """Return the problem of a linear Pyomo model: its variables become points, its constraints moments.
 
         Parameters
         ----------

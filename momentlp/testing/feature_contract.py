@@ -51,6 +51,14 @@ class FeatureMapContract:
         Draws arrays of points that the map accepts; points that it refuses with an error of momentlp are skipped.
     depends_on_order : bool
         Whether features may change with the order of the points, for instance because landmarks are drawn by position.
+
+    Examples
+    --------
+    >>> from momentlp import Linear
+    >>> class TestLinear(FeatureMapContract):
+    ...     features = Linear()
+    >>> TestLinear().solved(np.array([[0.0], [1.0], [2.0], [9.0]]), labelled=[1]).status.name
+    'OPTIMAL'
     """
 
     def __init_subclass__(cls, **keywords: Any) -> None:
