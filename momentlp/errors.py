@@ -37,44 +37,157 @@ class MomentLPError(Exception):
 
 
 class DataError(MomentLPError, ValueError):
-    """An array, data frame or index that the caller passed cannot be used."""
+    """An array, data frame or index that the caller passed cannot be used.
+
+    The message names the argument and, if one entry is at fault, its position.
+
+    Examples
+    --------
+    >>> import momentlp as mlp
+    >>> mlp.Spec().compile([[0.0], [1.0]], labelled=[7])
+    Traceback (most recent call last):
+        ...
+    momentlp.errors.DataError: labelled holds index 7, but the points are numbered 0 to 1.
+    """
 
 
 class CompileError(MomentLPError, ValueError):
-    """A spec does not fit the data that it is compiled with."""
+    """A spec does not fit the data that it is compiled with.
+
+    Examples
+    --------
+    >>> import momentlp as mlp
+    >>> mlp.Spec(constraints=[mlp.GroupShare("town", high={"a": 0.5})]).compile([[0.0], [1.0]], labelled=[0])
+    Traceback (most recent call last):
+        ...
+    momentlp.errors.CompileError: GroupShare.groups names column 'town', but the points have x0.
+    """
 
 
 class SpecError(MomentLPError, ValueError):
-    """A spec, or a file that holds a spec, is not valid."""
+    """A spec, or a file that holds a spec, is not valid.
+
+    The message names the field.
+
+    Examples
+    --------
+    >>> import momentlp as mlp
+    >>> mlp.Share(low=0.8, high=0.5)
+    Traceback (most recent call last):
+        ...
+    momentlp.errors.SpecError: Share: low is 0.8 and high is 0.5: low must not exceed high.
+    """
 
 
 class FileFormatError(MomentLPError, ValueError):
-    """A saved file is incomplete, of another kind, or holds content that is not allowed."""
+    """A saved file is incomplete, of another kind, or holds content that is not allowed.
+
+    Examples
+    --------
+    >>> import momentlp as mlp
+    >>> mlp.Problem.load("no_such_file.npz")
+    Traceback (most recent call last):
+        ...
+    momentlp.errors.FileFormatError: there is no file 'no_such_file.npz'.
+    """
 
 
 class OptionError(MomentLPError, ValueError):
-    """An option is unknown or out of range, or the solver does not accept it."""
+    """An option is unknown or out of range, or the solver does not accept it.
+
+    Examples
+    --------
+    >>> import momentlp as mlp
+    >>> mlp.Options(time_limit=-1)
+    Traceback (most recent call last):
+        ...
+    momentlp.errors.OptionError: time_limit must be a number above 0, not -1.
+    """
 
 
 class BackendNotFoundError(MomentLPError, LookupError):
-    """No backend is registered under this name."""
+    """No backend is registered under this name.
+
+    The message lists the names that are; so does :func:`momentlp.backends`.
+
+    Examples
+    --------
+    >>> import momentlp as mlp
+    >>> try:
+    ...     mlp.solve(mlp.Problem.from_arrays([[1.0]], 0.0, 1.0), "simplex")
+    ... except mlp.BackendNotFoundError as error:
+    ...     print(str(error)[:30])
+    there is no backend 'simplex'.
+    """
 
 
 class BackendUnavailableError(MomentLPError, ImportError):
-    """The backend is registered, but its solver cannot be loaded here, for example because it is not installed."""
+    """The backend is registered, but its solver cannot be loaded here, for example because it is not installed.
+
+    The message says what to install. :func:`momentlp.backends` lists which backends are available.
+    """
 
 
 class ExtraMissingError(MomentLPError, ImportError):
-    """An optional package that this call needs is not installed."""
+    """An optional package that this call needs is not installed.
+
+    The message gives the command that installs it, such as ``pip install 'momentlp[yaml]'``.
+    """
 
 
 class SolverError(MomentLPError, RuntimeError):
-    """A backend raised an error or broke its contract: a bug in the solver or in its backend, not in the problem."""
+    """A backend raised an error or broke its contract, or an estimator got no set of points to fit.
+
+    :func:`momentlp.solve` raises it for a bug in the solver or in its backend; another backend may solve the same problem.
+    If the solver only stops without an answer, the solution has the status ``FAILED`` and nothing is raised. Estimators have
+    no status: they raise this error if no set meets the constraints, and the message names the constraints in conflict.
+
+    Examples
+    --------
+    >>> import momentlp as mlp
+    >>> class Broken(mlp.Backend):
+    ...     name, engine, package = "broken", "none", "momentlp"
+    ...
+    ...     @classmethod
+    ...     def version(cls):
+    ...         return mlp.__version__
+    ...
+    ...     def run(self, problem, options):
+    ...         raise RuntimeError("the basis is singular")
+    >>> try:
+    ...     mlp.solve(mlp.Problem.from_arrays([[1.0]], 0.0, 1.0), Broken())
+    ... except mlp.SolverError as error:
+    ...     print(str(error)[:65])
+    backend 'broken' failed with RuntimeError: the basis is singular.
+    """
 
 
 class ModelError(MomentLPError, ValueError):
-    """A Pyomo model cannot be written as a linear program over memberships."""
+    """A Pyomo model cannot be written as a linear program over memberships.
+
+    Examples
+    --------
+    >>> import momentlp as mlp
+    >>> mlp.Problem.from_pyomo("not a model")
+    Traceback (most recent call last):
+        ...
+    momentlp.errors.ModelError: expected a Problem or a Pyomo ConcreteModel, not str.
+    """
 
 
 class OnlyLabelledWarning(UserWarning):
-    """The set found is the labelled set itself: there are too many moments for the number of points."""
+    """The set found is the labelled set itself: there are too many moments for the number of points.
+
+    Allow a wider tolerance or use fewer features. The filters of :mod:`warnings` turn it off, or into an error.
+
+    Examples
+    --------
+    >>> import warnings
+    >>> import momentlp as mlp
+    >>> problem = mlp.Spec(mlp.Quadratic()).compile([[0.0], [1.0]], labelled=[0])
+    >>> with warnings.catch_warnings(record=True) as caught:
+    ...     warnings.simplefilter("always")
+    ...     solution = mlp.solve(problem)
+    >>> [warning.category.__name__ for warning in caught]
+    ['OnlyLabelledWarning']
+    """

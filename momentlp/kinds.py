@@ -133,10 +133,26 @@ class Kind(Declared):
     def parse(cls, value: Any) -> Self:
         """Return an instance of the family as it is, or build one from a table ``{"kind": ..., ...}``.
 
+        Parameters
+        ----------
+        value : Kind or dict
+            An instance of the family, or the fields of one as a spec file holds them.
+
+        Returns
+        -------
+        Kind
+            An instance of this family.
+
         Raises
         ------
         SpecError
             If the value is neither, the kind is not known, or a field is wrong.
+
+        Examples
+        --------
+        >>> import momentlp as mlp
+        >>> mlp.Tolerance.parse({"kind": "absolute", "eps": 2.0})
+        Absolute(kind='absolute', eps=2.0, standardised=False)
         """
         if isinstance(value, cls):
             return value
@@ -156,12 +172,18 @@ class Kind(Declared):
 
     @classmethod
     def find(cls, name: str) -> type[Self] | None:
-        """Return the class of a kind of this family, or None. A plugin is loaded only if its kind is asked for.
+        """Return the class of the kind ``name`` of this family, or None. A plugin is loaded only if its kind is asked for.
 
         Raises
         ------
         SpecError
             If the plugin cannot be loaded.
+
+        Examples
+        --------
+        >>> import momentlp as mlp
+        >>> mlp.Tolerance.find("absolute").__name__, mlp.Tolerance.find("linear")
+        ('Absolute', None)
         """
         found = [subclass for subclass in _all_subclasses(cls) if _kind_of(subclass) == name]
         if found:

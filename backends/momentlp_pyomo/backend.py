@@ -93,18 +93,49 @@ class Pyomo(Backend):
             return _build_answer(results, model, problem, name)
 
     def to_model(self, problem: Problem) -> Any:
-        """Write a problem as a Pyomo model."""
+        """Write a problem as a Pyomo model.
+
+        Parameters
+        ----------
+        problem : Problem
+
+        Returns
+        -------
+        pyomo.environ.ConcreteModel
+            ``membership[i]`` is the membership of point i, ``moments[name]`` the row of a moment, ``size`` the objective.
+        """
         model = import_interruptible(MODEL_MODULE)
         with _solve_lock:
             return model.to_model(problem)
 
     def to_problem(self, model: Any) -> Problem:
-        """Take a linear Pyomo model back to matrix form."""
+        """Take a linear Pyomo model back to matrix form.
+
+        Parameters
+        ----------
+        model : pyomo.environ.ConcreteModel
+
+        Returns
+        -------
+        Problem
+
+        Raises
+        ------
+        ModelError
+            If the model is not linear and continuous, has no objective to maximise, or a variable without finite bounds.
+        """
         problem: Problem = import_interruptible(MODEL_MODULE).to_problem(model)
         return problem
 
     def load_values(self, model: Any, solution: Solution) -> None:
-        """Give the variables of a model the values of a solution."""
+        """Give the variables of a model the values of a solution.
+
+        Parameters
+        ----------
+        model : pyomo.environ.ConcreteModel
+            The model that the solved problem was made from. Its ``dual`` suffix, if it has one, gets the multipliers.
+        solution : Solution
+        """
         import_interruptible(MODEL_MODULE).load_values(model, solution)
 
 

@@ -53,7 +53,24 @@ class Sifting(Backend):
         return _build_answer(SiftingRun(problem, inner, options, random, room))
 
     def inner(self, backend: str | Backend) -> Backend:
-        """Return the backend for the restricted problems."""
+        """Return the backend for the restricted problems.
+
+        Parameters
+        ----------
+        backend : str or Backend
+            A registered name, or an instance; not sifting itself.
+
+        Returns
+        -------
+        Backend
+
+        Raises
+        ------
+        OptionError
+            If the backend is sifting itself.
+        BackendNotFoundError
+            If no backend has this name.
+        """
         inner = get_backend(backend)
         if isinstance(inner, Sifting):
             raise OptionError("sifting cannot solve its small problems by sifting: give another backend, such as 'highs'.")

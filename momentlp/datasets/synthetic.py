@@ -32,6 +32,13 @@ class Case:
         Which points belong to the class.
     labelled : array of int
         Row indices of the labelled points, all of them in the class.
+
+    Examples
+    --------
+    >>> X = np.array([[0.0, 0.0], [1.0, 0.0], [5.0, 5.0]])
+    >>> case = Case(X, truth=np.array([True, True, False]), labelled=np.array([0]))
+    >>> case.quality(np.array([1.0, 0.0, 0.0]))
+    (1.0, 0.5)
     """
 
     X: FloatArray

@@ -84,6 +84,16 @@ class FittedMap:
     def check(self, X: Any, argument: str = "X") -> Matrix:
         """Check that new points have the columns this map was fitted on, and return them as a matrix.
 
+        Parameters
+        ----------
+        X : array, sparse matrix or frame, shape (n, d)
+        argument : str
+            What X is called in an error message.
+
+        Returns
+        -------
+        array or csr_array, shape (n, d)
+
         Raises
         ------
         DataError
@@ -151,6 +161,10 @@ class FeatureMap(Kind):
         inputs : tuple of str, optional
             Names of the columns; default ``x0, x1, ...``.
 
+        Returns
+        -------
+        FittedMap
+
         Raises
         ------
         CompileError
@@ -165,6 +179,10 @@ class FeatureMap(Kind):
 
     def fit_chunks(self, points: Chunked) -> tuple[FittedMap, Chunked]:
         """Fit the map to points that are read in chunks.
+
+        Parameters
+        ----------
+        points : Chunked, shape (N, d)
 
         Returns
         -------
@@ -190,11 +208,22 @@ class FeatureMap(Kind):
         return fitted, self.lazily(points, fitted)
 
     def lazily(self, points: Chunked, fitted: FittedMap) -> Chunked:
-        """Return the features of points that are read in chunks, computed whenever they are read."""
+        """Return the features of points that are read in chunks, computed whenever they are read.
+
+        Parameters
+        ----------
+        points : Chunked, shape (N, d)
+        fitted : FittedMap
+            This map, fitted.
+
+        Returns
+        -------
+        Chunked, shape (N, k)
+        """
         return ChunkedFeatures(points, fitted)
 
     def titles(self, fitted: FittedMap) -> tuple[str, ...]:
-        """Return the names of the features for tables and plots; files and errors use :attr:`FittedMap.names`."""
+        """Return names of the features of ``fitted`` for tables and plots; files and errors use :attr:`FittedMap.names`."""
         return fitted.names
 
     @abstractmethod
@@ -214,14 +243,48 @@ class FeatureMap(Kind):
             Names of the k features.
         state : dict of str to array
             What :meth:`transform` needs, as plain arrays.
+
+        Raises
+        ------
+        CompileError
+            If the map cannot learn from these points, for example because they are too few.
         """
 
     @abstractmethod
     def transform(self, X: Matrix, fitted: FittedMap) -> Matrix:
-        """Map checked points, shape (n, d), to features, shape (n, k)."""
+        """Map points to features.
+
+        Parameters
+        ----------
+        X : array or csr_array, shape (n, d)
+            Checked points.
+        fitted : FittedMap
+            This map, fitted; ``fitted.state`` holds what :meth:`learn` returned.
+
+        Returns
+        -------
+        array or csr_array, shape (n, k)
+
+        Raises
+        ------
+        CompileError
+            If the map has no features for these points.
+        """
 
     def training(self, X: Matrix, fitted: FittedMap) -> Matrix:
-        """Return the features of the points that the map was fitted on, shape (N, k)."""
+        """Return the features of the points that the map was fitted on.
+
+        Parameters
+        ----------
+        X : array or csr_array, shape (N, d)
+            The points that the map was fitted on.
+        fitted : FittedMap
+            This map, fitted.
+
+        Returns
+        -------
+        array or csr_array, shape (N, k)
+        """
         return self.checked(self.transform(X, fitted), fitted)
 
     def state_layout(self, shapes: Shapes, d: int, k: int) -> Mapping[str, StateArray]:
@@ -243,6 +306,16 @@ class FeatureMap(Kind):
 
     def checked(self, features: Matrix, fitted: FittedMap) -> Matrix:
         """Check what :meth:`transform` returned, so that an error names the map and not the points.
+
+        Parameters
+        ----------
+        features : array or csr_array, shape (n, k)
+        fitted : FittedMap
+            This map, fitted.
+
+        Returns
+        -------
+        array or csr_array, shape (n, k)
 
         Raises
         ------

@@ -110,7 +110,7 @@ class Quadratic(FeatureMap):
         return tuple(str(name) for name in products), state
 
     def titles(self, fitted: FittedMap) -> tuple[str, ...]:
-        """Put a multiplication sign between the factors of a product: the names of columns may hold spaces."""
+        """Return the names in ``fitted`` with a multiplication sign in each product: names of columns may hold spaces."""
         pairs = combinations_with_replacement(fitted.inputs, 2)  # in the order of scikit-learn
         return (*fitted.inputs, *(f"{one}^2" if one == other else f"{one} {TIMES} {other}" for one, other in pairs))
 

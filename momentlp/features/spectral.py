@@ -188,13 +188,32 @@ class Spectral(TransductiveMap):
         values : array, shape (N,)
             One for each point that the map was fitted on; equal points get the same average.
         fitted : FittedMap
+            This map, fitted.
         restart : float
             In (0, 1]: the probability that a walk stops at a step. The smaller, the wider the neighbourhood.
+
+        Returns
+        -------
+        array, shape (N,)
         """
         return np.asarray(_graph(fitted).average(_average_at_nodes(values, fitted), restart)[fitted.state["node"]])
 
     def interpolate(self, values: FloatArray, X: Matrix, fitted: FittedMap) -> FloatArray:
-        """Return the average over the neighbours of new points; it falls to zero far away from all points of the graph."""
+        """Return the average over the neighbours of new points; it falls to zero far away from all points of the graph.
+
+        Parameters
+        ----------
+        values : array, shape (N,)
+            One for each point that the map was fitted on.
+        X : array or csr_array, shape (n, d)
+            New points.
+        fitted : FittedMap
+            This map, fitted.
+
+        Returns
+        -------
+        array, shape (n,)
+        """
         at_nodes = _average_at_nodes(values, fitted)
         neighbours = self._find_neighbours(X, fitted)
         beyond = np.maximum(neighbours.distance - float(fitted.state["reach"]), 0.0) / float(fitted.state["width"])

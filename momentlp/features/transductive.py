@@ -20,10 +20,25 @@ class TransductiveMap(FeatureMap):
     A subclass has the methods of a :class:`~momentlp.FeatureMap`, and usually its own
     :meth:`~momentlp.FeatureMap.training`. If its features depend on the labelled points, it also overrides
     :meth:`depends_on_labels` and :meth:`with_labels`.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> import momentlp as mlp
+    >>> class Rank(mlp.TransductiveMap):
+    ...     kind: str = "rank-example"
+    ...
+    ...     def learn(self, X, inputs):
+    ...         return ("rank",), {"sorted": np.sort(X[:, 0])}
+    ...
+    ...     def transform(self, X, fitted):
+    ...         return np.searchsorted(fitted.state["sorted"], X[:, :1]).astype(float)
+    >>> Rank().fit(np.array([[1.0], [2.0], [9.0]]))([[5.0]])
+    array([[2.]])
     """
 
     def needs_all_points(self) -> str | None:
-        """Name maps that can be used where X is read in chunks."""
+        """Return the names of maps that can be used where X is read in chunks."""
         return "Linear, Quadratic, or Kernel(landmarks=...)"
 
     def depends_on_labels(self) -> bool:

@@ -13,6 +13,7 @@ __all__ = [
     "IndexArray",
     "Matrix",
     "constant_vector",
+    "divide_vector",
     "is_constant_vector",
     "is_sparse",
     "one_entry_if_constant",
@@ -44,3 +45,8 @@ def one_entry_if_constant(*vectors: FloatArray) -> tuple[FloatArray, ...]:
     Minimum, median and maximum of any function of their entries are the same either way.
     """
     return tuple(vector[:1] for vector in vectors) if all(map(is_constant_vector, vectors)) else vectors
+
+
+def divide_vector(vector: FloatArray, unit: float) -> FloatArray:
+    """Divide an array by a number; an array of :func:`constant_vector` stays one."""
+    return constant_vector(vector[0] / unit, vector.size) if is_constant_vector(vector) else vector / unit

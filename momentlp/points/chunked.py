@@ -128,7 +128,17 @@ class Chunked(ABC):
 
     @abstractmethod
     def read(self, span: slice) -> Floats:
-        """Return the rows of one of the spans, shape (n, d)."""
+        """Return the rows of a chunk.
+
+        Parameters
+        ----------
+        span : slice
+            One of :attr:`spans`.
+
+        Returns
+        -------
+        array of float, shape (n, d)
+        """
 
     def scan(self, work: Callable[..., Result], *pieces: ChunkArguments) -> Iterator[Result]:
         """Yield ``work(chunk, *arguments)`` for every chunk, in order. Chunks are read as the results are asked for.
@@ -140,11 +150,29 @@ class Chunked(ABC):
             change the chunk, nor depend on the chunks before.
         *pieces : sequence with one entry per chunk
             Further arguments of ``work``, one entry of each for every chunk.
+
+        Yields
+        ------
+        object
+            The result of ``work`` for each chunk.
         """
         return self.scan_selected(range(len(self.spans)), work, *pieces)
 
     def scan_selected(self, chunks: Sequence[int], work: Callable[..., Result], *pieces: ChunkArguments) -> Iterator[Result]:
-        """Yield the same as :meth:`scan` for some of the chunks, given by their numbers in :attr:`spans`."""
+        """Yield the same as :meth:`scan` for some of the chunks.
+
+        Parameters
+        ----------
+        chunks : sequence of int
+            The numbers of the chunks: positions in :attr:`spans`.
+        work, *pieces
+            As in :meth:`scan`; ``pieces`` have an entry for each number in ``chunks``.
+
+        Yields
+        ------
+        object
+            The result of ``work`` for each of the chunks.
+        """
         for chunk in chunks:
             self.reads += 1
             result = work(self.read(self.spans[chunk]), *(piece[chunk] for piece in pieces))
@@ -182,7 +210,7 @@ class Chunked(ABC):
         return self[:1]
 
     def column(self, at: int) -> FloatArray:
-        """Return the column at a position, shape (N,)."""
+        """Return the column at position ``at``, from 0, as an array of shape (N,). All chunks are read."""
         return np.concatenate(list(self.scan(partial(_column, at))))
 
     @property

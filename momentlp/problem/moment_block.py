@@ -172,7 +172,7 @@ class MomentBlock:
         )
 
     def with_uniform_tolerance(self, width: float) -> MomentBlock:
-        """Return the block with one tolerance for all its features; the rows of a constraint stay as they are."""
+        """Return the block with the tolerance ``width`` for all its features; the rows of a constraint stay as they are."""
         return self._with_width(np.full(self.origin.size, width))
 
     def with_tolerance(self, value: float, *, relative: bool = False) -> MomentBlock:
@@ -184,6 +184,12 @@ class MomentBlock:
             The tolerance of every feature, in units of ``tolerance_on``.
         relative : bool
             Whether ``value`` multiplies the tolerances of the block instead.
+
+        Examples
+        --------
+        >>> block = MomentBlock.near(np.eye(2), np.zeros(2), np.ones(2), labels=("a", "b"), tolerance_on="sum")
+        >>> block.with_tolerance(3.0).upper
+        array([3., 3.])
         """
         if self.fixed:
             return self
@@ -251,7 +257,7 @@ class MomentBlock:
         return self._pull(pulled) + self.shift * total
 
     def rows(self, points: IndexArray | slice) -> FloatArray:
-        """Return the rows of A that belong to some points, dense."""
+        """Return the rows of A that belong to ``points``, row indices or a slice; a dense array of shape (n, m)."""
         chosen = self.features[points]
         if is_sparse(chosen):
             chosen = chosen.toarray()
@@ -267,7 +273,7 @@ class MomentBlock:
         return result
 
     def columns(self, moments: IndexArray) -> FloatArray:
-        """Return some columns of A, dense."""
+        """Return the columns of A at the positions ``moments``, an array of int; a dense array of shape (N, n)."""
         if isinstance(self.features, Chunked):
             return self._as_matrix().columns(moments)
         if self.transform is None and not is_sparse(self.features):
@@ -285,7 +291,7 @@ class MomentBlock:
         return sp.csr_array(features @ self.transform, dtype=np.float64)
 
     def scaled(self, factors: FloatArray) -> MomentBlock:
-        """Return the block with every moment, and its bounds, multiplied by a factor of its own; shape (m,)."""
+        """Return the block with every moment and its bounds multiplied by its entry of ``factors``, shape (m,)."""
         indptr = np.arange(factors.size + 1)
         diagonal = sp.csc_array((factors, indptr[:-1], indptr), shape=(factors.size, factors.size))
         transform = diagonal if self.transform is None else sp.csc_array(self.transform @ diagonal)
@@ -324,7 +330,16 @@ class MomentBlock:
         return np.vstack([self.features.min(axis=0), self.features.max(axis=0)])
 
     def magnitude(self, h: FloatArray) -> FloatArray:
-        """Return ``|A|^T h``: the size of the terms that are added up in A^T h, to which its rounding is proportional."""
+        """Return ``|A|^T h``: the size of the terms that are added up in A^T h, to which its rounding is proportional.
+
+        Parameters
+        ----------
+        h : array, shape (N,)
+
+        Returns
+        -------
+        array, shape (m,)
+        """
         if isinstance(self.features, Chunked):
             return self._as_matrix().per_moment("magnitude", h)
         if is_sparse(self.features):
@@ -338,7 +353,16 @@ class MomentBlock:
         return total
 
     def score_magnitude(self, y: FloatArray) -> FloatArray:
-        """Return the size of the terms that are added up in A y, one number per point: at least ``|A| |y|``."""
+        """Return the size of the terms that are added up in A y, one number per point: at least ``|A| |y|``.
+
+        Parameters
+        ----------
+        y : array, shape (m,)
+
+        Returns
+        -------
+        array, shape (N,)
+        """
         if isinstance(self.features, Chunked):
             return self._as_matrix().score_magnitude(y)
         direction = np.abs(y) if self.transform is None else np.asarray(abs(self.transform) @ np.abs(y))
@@ -356,7 +380,7 @@ class MomentBlock:
         return np.asarray(part + np.abs(self.shift), dtype=np.float64)
 
     def rounding(self, h: FloatArray) -> FloatArray:
-        """Return how far A^T h may be off because the origin is itself a rounded number."""
+        """Return how far A^T h, for memberships ``h``, may be off because the origin is itself a rounded number."""
         return np.asarray(4 * np.finfo(np.float64).eps * self.offset() * h.sum(), dtype=np.float64)
 
     def cancellation(self) -> FloatArray:

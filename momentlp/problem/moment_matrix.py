@@ -75,7 +75,7 @@ class MomentMatrix:
         self.table: Chunked | None = tables[0] if tables else None
 
     def split(self, per_moment: FloatArray) -> list[FloatArray]:
-        """Cut an array with one entry per moment into one piece per block."""
+        """Return ``per_moment``, an array with one entry per moment, cut into one piece per block."""
         return np.split(per_moment, self._starts[1:-1])
 
     def scan(self, work: Callable[..., Result], *vectors: Any) -> Iterator[Result]:
@@ -148,7 +148,19 @@ class MomentMatrix:
         return tuple(replace(block, features=None, fitted=None) for block in self.blocks), maps
 
     def matvec(self, y: Any) -> FloatArray:
-        """Return A y, shape (N,)."""
+        """Return A y, shape (N,), for multipliers ``y`` of shape (m,).
+
+        Raises
+        ------
+        DataError
+            If ``y`` has another length.
+
+        Examples
+        --------
+        >>> import momentlp as mlp
+        >>> mlp.Problem.from_arrays([[1.0, 0.0], [-2.0, 3.0]], lower=0.0, upper=9.0).A.matvec([1.0, 1.0])
+        array([1., 1.])
+        """
         if self.table is not None:
             return self._stack_rows(methodcaller("matvec", _check_vector(y, self.shape[1], "A @ y")))
         parts = self.split(_check_vector(y, self.shape[1], "A @ y"))
@@ -156,7 +168,19 @@ class MomentMatrix:
         return np.asarray(np.sum(products, axis=0), dtype=np.float64)
 
     def rmatvec(self, h: Any) -> FloatArray:
-        """Return A^T h, shape (m,)."""
+        """Return A^T h, shape (m,), for memberships ``h`` of shape (N,).
+
+        Raises
+        ------
+        DataError
+            If ``h`` has another length.
+
+        Examples
+        --------
+        >>> import momentlp as mlp
+        >>> mlp.Problem.from_arrays([[1.0, 0.0], [-2.0, 3.0]], lower=0.0, upper=9.0).A.rmatvec([1.0, 1.0])
+        array([-1.,  3.])
+        """
         vector = h if is_constant_vector(h) and h.size == self.shape[0] else _check_vector(h, self.shape[0], "A.T @ h")
         if self.table is not None:
             return _sum_arrays(self.scan(MomentMatrix.rmatvec, vector))
@@ -174,7 +198,7 @@ class MomentMatrix:
         return _multiply_by_columns(self.rmatvec, np.asarray(h).T).T
 
     def rows(self, points: IndexArray | slice) -> FloatArray:
-        """Return the rows of A that belong to some points, dense."""
+        """Return the rows of A that belong to ``points``, row indices or a slice; a dense array of shape (n, m)."""
         if self.table is not None:
             in_memory = tuple(block.features[points] for block in self.blocks if not isinstance(block.features, Chunked))
             return _build_part(*self._blocks_without_features(), self.table[points], in_memory).toarray()
@@ -182,7 +206,7 @@ class MomentMatrix:
         return parts[0] if len(parts) == 1 else np.hstack(parts)
 
     def columns(self, moments: IndexArray) -> FloatArray:
-        """Return some columns of A, dense."""
+        """Return the columns of A at the positions ``moments``, an array of int; a dense array of shape (N, n)."""
         if self.table is not None:
             return self._stack_rows(methodcaller("columns", moments), len(moments))
         parts = []
@@ -193,7 +217,16 @@ class MomentMatrix:
         return np.hstack(parts)
 
     def score_magnitude(self, y: FloatArray) -> FloatArray:
-        """Return the size of the terms that are added up in A y, one number per point: at least ``|A| |y|``."""
+        """Return the size of the terms that are added up in A y, one number per point: at least ``|A| |y|``.
+
+        Parameters
+        ----------
+        y : array, shape (m,)
+
+        Returns
+        -------
+        array, shape (N,)
+        """
         if self.table is not None:
             return self._stack_rows(methodcaller("score_magnitude", y))
         parts = self.split(y)
@@ -226,7 +259,17 @@ class MomentMatrix:
         return np.concatenate([getattr(block, method)(*arguments) for block in self.blocks])
 
     def part(self, points: slice) -> MomentMatrix:
-        """Return the matrix of some consecutive points without copying their features, which must be in memory."""
+        """Return the matrix of consecutive points without copying their features, which must be in memory.
+
+        Parameters
+        ----------
+        points : slice
+            The rows.
+
+        Returns
+        -------
+        MomentMatrix
+        """
         return MomentMatrix(tuple(replace(block, features=block.features[points]) for block in self.blocks))
 
     def _stack_rows(self, work: Callable[..., FloatArray], *width: int) -> FloatArray:

@@ -12,11 +12,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from momentlp.errors import DataError
-from momentlp.points.arrays import FloatArray, IndexArray, constant_vector, is_constant_vector, one_entry_if_constant
+from momentlp.points.arrays import FloatArray, IndexArray, divide_vector, one_entry_if_constant
 from momentlp.points.chunked import Chunked
-from momentlp.points.sources import as_table
-from momentlp.points.statistics import summarise
 from momentlp.points.validation import as_indices, as_vector
+from momentlp.problem.array_input import build_block_from_matrix, keep_constant
 from momentlp.problem.linear_program import LinearProgram, build_linear_program
 from momentlp.problem.moment_block import MomentBlock
 from momentlp.problem.moment_matrix import MomentMatrix
@@ -125,10 +124,10 @@ class Problem:
         >>> Problem.from_arrays([[1.0, 2.0]], lower=[0.0, 0.0], upper=[1.0, np.inf]).names
         ('a0', 'a1')
         """
-        block = _build_block(A, lower, upper, names)
+        block = build_block_from_matrix(A, lower, upper, names)
         n_points = block.n_points
         if isinstance(block.features, Chunked):
-            weights, caps = _keep_constant(weights, n_points, "weights"), _keep_constant(caps, n_points, "caps")
+            weights, caps = keep_constant(weights, n_points, "weights"), keep_constant(caps, n_points, "caps")
         return cls((block,), as_vector(weights, n_points, "weights"), as_vector(caps, n_points, "caps"))
 
     @property
@@ -183,7 +182,13 @@ class Problem:
         return self.A.per_moment("noise").astype(bool)
 
     def require_finite(self, per_moment: FloatArray) -> None:
-        """Raise DataError if a moment overflows: ``per_moment``, shape (m,), holds infinity or NaN."""
+        """Check that no moment overflows: that ``per_moment``, shape (m,), holds neither infinity nor NaN.
+
+        Raises
+        ------
+        DataError
+            If a moment overflows. The message names it.
+        """
         if not np.isfinite(per_moment).all():
             name = self.names[int(np.argmax(~np.isfinite(per_moment)))]
             raise DataError(f"moment {name!r} overflows: its values are too far apart. Rescale that feature.")
@@ -223,7 +228,9 @@ class Problem:
         for block, part in zip(self.blocks, self.split_by_block(factors), strict=True):
             changed = block.scaled(part)
             blocks.append(replace(changed, lower=changed.lower / cap, upper=changed.upper / cap) if cap != 1 else changed)
-        return replace(self, blocks=tuple(blocks), weights=_divide(self.weights, weight), caps=_divide(self.caps, cap))
+        return replace(
+            self, blocks=tuple(blocks), weights=divide_vector(self.weights, weight), caps=divide_vector(self.caps, cap)
+        )
 
     def split_by_block(self, per_moment: FloatArray) -> list[FloatArray]:
         """Cut an array with one entry per moment into one piece per block.
@@ -322,41 +329,114 @@ class Problem:
         array([[1., 1.],
                [2., 1.]])
         """
-        rows = _build_block(features, lower, upper, names)
+        rows = build_block_from_matrix(features, lower, upper, names)
         return self.with_block(replace(rows, shift=as_vector(shift, len(rows.names), "shift")))
 
     def linear_program(self) -> LinearProgram:
-        """Return the problem in the matrix form that solvers take; features in chunks are loaded into memory."""
+        """Return the problem in the matrix form that solvers take; features in chunks are loaded into memory.
+
+        Raises
+        ------
+        CompileError
+            If features that are read in chunks are too many for memory.
+
+        Examples
+        --------
+        >>> program = Problem.from_arrays([[-1.0], [1.0]], lower=0.0, upper=0.5).linear_program()
+        >>> program.matrix.toarray(), program.row_upper
+        (array([[-1.,  1.]]), array([0.5]))
+        """
         return build_linear_program(self.blocks, self.weights, self.caps)
 
     def save(self, path: str | Path) -> None:
-        """Write the problem to one ``.npz`` file of plain arrays; an interrupted save leaves no partial file."""
+        """Write the problem to ``path``, one ``.npz`` file of plain arrays; an interrupted save leaves no partial file.
+
+        Raises
+        ------
+        FileFormatError
+            If the problem holds a fitted transformer, which would need a pickle.
+        CompileError
+            If features that are read in chunks are too many for memory.
+        DataError
+            If the folder does not exist.
+
+        Examples
+        --------
+        >>> import tempfile
+        >>> with tempfile.TemporaryDirectory() as folder:
+        ...     Problem.from_arrays([[1.0]], 0.0, 3.0).save(Path(folder) / "problem.npz")
+        ...     Problem.load(Path(folder) / "problem.npz")
+        Problem(1 point, 1 moment: a0)
+        """
         from momentlp.problem.problem_file import save_problem
 
         save_problem(self, Path(path))
 
     @classmethod
     def load(cls, path: str | Path) -> Problem:
-        """Read a problem that :meth:`save` wrote; raise FileFormatError if the file holds pickles or is cut short."""
+        """Return the problem that :meth:`save` wrote to ``path``. Nothing in the file is run.
+
+        Raises
+        ------
+        FileFormatError
+            If the file is missing, damaged, cut short, holds pickles, or is of another format.
+        """
         from momentlp.problem.problem_file import load_problem
 
         return load_problem(Path(path))
 
     def to_mps(self, path: str | Path) -> None:
-        """Write a free-format MPS file for other solvers, as a minimisation of minus the size."""
+        """Write ``path``, a free-format MPS file for other solvers, as a minimisation of minus the size.
+
+        Raises
+        ------
+        DataError
+            If the folder does not exist.
+
+        Examples
+        --------
+        >>> import tempfile
+        >>> with tempfile.TemporaryDirectory() as folder:
+        ...     Problem.from_arrays([[1.0]], 0.0, 3.0).to_mps(Path(folder) / "problem.mps")
+        ...     print((Path(folder) / "problem.mps").read_text().splitlines()[0])
+        NAME momentlp_1x1 FREE
+        """
         from momentlp.problem.mps import write_mps
 
         write_mps(self, Path(path))
 
     def to_pyomo(self) -> Any:
-        """Return a Pyomo ``ConcreteModel`` with components ``membership``, ``moments`` and ``size``, free to extend."""
+        """Return a Pyomo ``ConcreteModel`` with components ``membership``, ``moments`` and ``size``, free to extend.
+
+        Raises
+        ------
+        BackendUnavailableError
+            If Pyomo is not installed.
+
+        Examples
+        --------
+        >>> model = Problem.from_arrays([[-1.0], [1.0]], 0.0, 0.5, names=["x"]).to_pyomo()
+        >>> Problem.from_pyomo(model)
+        Problem(2 points, 1 moment: x)
+        """
         from momentlp.backend.registry import pyomo_backend
 
         return pyomo_backend().to_model(self)
 
     @classmethod
     def from_pyomo(cls, model: Any) -> Problem:
-        """Build a problem from a linear Pyomo model: its variables become points, its constraints moments."""
+        """Return the problem of a linear Pyomo model: its variables become points, its constraints moments.
+
+        Parameters
+        ----------
+        model : pyomo.environ.ConcreteModel
+            With an objective to maximise and finite bounds on every variable.
+
+        Raises
+        ------
+        ModelError
+            If the model cannot be written as a linear program over memberships.
+        """
         from momentlp.backend.registry import pyomo_backend
 
         problem: Problem = pyomo_backend().to_problem(model)
@@ -367,46 +447,3 @@ class Problem:
         names = self.names
         shown = ", ".join(names[:4]) + (", ..." if len(names) > 4 else "")
         return f"Problem({points}, {len(names)} moment{'s' if len(names) != 1 else ''}: {shown})"
-
-
-def _build_block(A: Any, lower: Any, upper: Any, names: Any) -> MomentBlock:
-    """Return moments that are the columns of a matrix as they stand."""
-    matrix, columns = as_table(A, "A")
-    if isinstance(matrix, Chunked):
-        summarise(matrix, argument="A")
-    n_moments = matrix.shape[1]
-    if names is None:
-        names = columns or [f"a{moment}" for moment in range(n_moments)]
-    if isinstance(names, str) or not isinstance(names, Sequence) or len(names) != n_moments:
-        names = names if isinstance(names, Sequence) and not isinstance(names, str) else [str(names)]
-        raise DataError(f"names holds {len(names)} name(s), but A has {n_moments} column(s).")
-    return MomentBlock(
-        features=matrix,
-        origin=np.zeros(n_moments),
-        transform=None,
-        shift=np.zeros(n_moments),
-        lower=_as_bound(lower, n_moments, "lower"),
-        upper=_as_bound(upper, n_moments, "upper"),
-        names=tuple(str(name) for name in names),
-    )
-
-
-def _keep_constant(values: Any, length: int, argument: str) -> Any:
-    """Turn one number for all points into an array that takes no memory per point."""
-    return constant_vector(float(as_vector(values, 1, argument)[0]), length) if np.ndim(values) == 0 else values
-
-
-def _divide(vector: FloatArray, unit: float) -> FloatArray:
-    return constant_vector(vector[0] / unit, vector.size) if is_constant_vector(vector) else vector / unit
-
-
-def _as_bound(values: Any, length: int, argument: str) -> FloatArray:
-    try:
-        bound = np.asarray(values)
-    except ValueError:
-        raise DataError(f"{argument} must hold {length} number(s), one per moment, not a nested list.") from None
-    if bound.dtype.kind not in "biuf":
-        raise DataError(f"{argument} must hold numbers (or infinities), not {bound.dtype} values.")
-    if bound.shape not in ((), (length,)):
-        raise DataError(f"{argument} must hold {length} number(s), one per moment, but its shape is {bound.shape}.")
-    return np.array(np.broadcast_to(bound, length), dtype=np.float64)

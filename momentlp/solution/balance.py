@@ -101,6 +101,10 @@ class Balance(Sequence[BalanceRow]):
         Parameters
         ----------
         solution : Solution
+
+        Returns
+        -------
+        Balance
         """
         problem, h = solution.problem, solution.membership
         parts = problem.split_by_block(solution.multipliers)
@@ -127,11 +131,28 @@ class Balance(Sequence[BalanceRow]):
         return iter(self.rows)
 
     def records(self) -> list[dict[str, Any]]:
-        """Return the rows as a list of dictionaries, from which pandas makes a data frame."""
+        """Return the rows as a list of dictionaries, from which pandas makes a data frame.
+
+        Examples
+        --------
+        >>> import momentlp as mlp
+        >>> problem = mlp.Spec(tolerance=mlp.Absolute(1.0)).compile([[0.0], [1.0], [2.0], [9.0]], mean=[1.0])
+        >>> (record,) = mlp.solve(problem).balance().records()
+        >>> record["name"], record["achieved"]
+        ('x0', 1.32)
+        """
         return [asdict(row) for row in self.rows]
 
     def table(self) -> list[list[str]]:
-        """Return the rows of the table as lists of text, the headings first."""
+        """Return the rows of the table as lists of text, the headings first.
+
+        Examples
+        --------
+        >>> import momentlp as mlp
+        >>> problem = mlp.Spec(tolerance=mlp.Absolute(1.0)).compile([[0.0], [1.0], [2.0], [9.0]], mean=[1.0])
+        >>> [row[:3] for row in mlp.solve(problem).balance().table()]
+        [['moment', 'target', 'achieved'], ['x0', '1', '1.32']]
+        """
         heading = ["moment", "target", "achieved", "difference", "standardised", "before", "multiplier", "active"]
         body = [
             [

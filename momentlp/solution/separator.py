@@ -69,6 +69,10 @@ class Separator:
         ----------
         problem : Problem
         multipliers : array, shape (m,)
+
+        Returns
+        -------
+        Separator
         """
         parts = problem.split_by_block(multipliers)
         normals = tuple(

@@ -65,10 +65,21 @@ class Constraint(Kind):
         Problem
             With more rows (:meth:`Problem.with_rows <momentlp.Problem.with_rows>`), more blocks
             (:meth:`Problem.with_block <momentlp.Problem.with_block>`) or lower caps (``dataclasses.replace``).
+
+        Raises
+        ------
+        CompileError, DataError
+            If the constraint does not fit the points: it names a column, group or row index that they do not have.
         """
 
     def contradicts(self, other: Constraint) -> str | None:
-        """Return why this constraint and ``other`` cannot both hold, whatever the data; None if they can."""
+        """Return why this constraint and ``other`` cannot both hold, whatever the data; None if they can.
+
+        Examples
+        --------
+        >>> Share(low=0.5).contradicts(Share(high=0.2))
+        'a share of at least 0.5 and of at most 0.2'
+        """
         return None
 
 
@@ -141,7 +152,7 @@ class Share(Constraint):
         return self
 
     def contradicts(self, other: Constraint) -> str | None:
-        """Compare with another share."""
+        """Return why this share and ``other``, if it is a share too, cannot both hold."""
         if isinstance(other, Share) and self.low > other.high:
             return f"a share of at least {self.low:g} and of at most {other.high:g}"
         return None
@@ -222,7 +233,7 @@ class Known(Constraint):
         return self
 
     def contradicts(self, other: Constraint) -> str | None:
-        """Compare with other known points."""
+        """Return why these points and ``other``, if it is Known too, cannot both hold."""
         if isinstance(other, Known) and (both := set(self.positives) & set(other.negatives)):
             return f"point {min(both)} is among the positives of one and the negatives of the other"
         return None

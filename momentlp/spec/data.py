@@ -63,6 +63,11 @@ class Data:
         ------
         CompileError
             If there is no such column.
+
+        Examples
+        --------
+        >>> Data(np.array([[1.0, 5.0], [2.0, 6.0]])).column("x1", "my constraint")
+        array([5., 6.])
         """
         names = self.columns or tuple(f"x{number}" for number in range(self.points.shape[1]))
         if name in names:
@@ -77,7 +82,30 @@ class Data:
         return np.ravel(values.toarray() if sp.issparse(values) else values).astype(np.float64)
 
     def fit(self, part: FeatureMap) -> tuple[FittedMap, Matrix | Chunked]:
-        """Fit a feature map to the points with a positive weight, and return it with the features of all points."""
+        """Fit a feature map to the points with a positive weight, and return it with the features of all points.
+
+        Parameters
+        ----------
+        part : FeatureMap
+            One map, not a ``Concat``.
+
+        Returns
+        -------
+        fitted : FittedMap
+        features : array, csr_array or Chunked, shape (N, k)
+
+        Raises
+        ------
+        CompileError
+            If the map cannot be fitted to these points.
+
+        Examples
+        --------
+        >>> import momentlp as mlp
+        >>> fitted, features = Data(np.array([[1.0], [2.0]])).fit(mlp.Quadratic())
+        >>> fitted.names, features.tolist()
+        (('x0', 'x0^2'), [[1.0, 1.0], [2.0, 4.0]])
+        """
         if isinstance(self.points, Chunked):
             return part.fit_chunks(self.points)
         rows = self.points if self.present is None else self.points[self.present]
@@ -86,7 +114,19 @@ class Data:
         return fitted, self.completed(features, fitted)
 
     def completed(self, features: Matrix, fitted: FittedMap) -> Matrix:
-        """Return the features of all points, given the features of the points with a positive weight."""
+        """Return the features of all points, given the features of the points with a positive weight.
+
+        Parameters
+        ----------
+        features : array or csr_array, shape (n, k)
+            The features of the n points in ``present``, or of all points if that is None.
+        fitted : FittedMap
+            Maps the other points.
+
+        Returns
+        -------
+        array or csr_array, shape (N, k)
+        """
         if self.present is None:
             return features
         absent = np.setdiff1d(np.arange(self.n_points), self.present)

@@ -165,7 +165,19 @@ class Spec(Declared):
         return Prepared(data, parts, self.tolerance, self.constraints, caps, weights, X, present, n_sample)
 
     def to_json(self) -> str:
-        """Return the spec as JSON text; :meth:`from_json` reads it."""
+        """Return the spec as JSON text; :meth:`from_json` reads it.
+
+        Raises
+        ------
+        SpecError
+            If a part cannot be written, as for :meth:`to_fields`.
+
+        Examples
+        --------
+        >>> print(Spec().to_json()[:16])
+        {
+          "version": 1
+        """
         return json.dumps(self.to_fields(), indent=2)
 
     def to_fields(self) -> dict[str, Any]:
@@ -220,7 +232,20 @@ class Spec(Declared):
         return cls.from_fields(fields)
 
     def to_yaml(self) -> str:
-        """Return the spec as YAML text; :meth:`from_yaml` reads it. Needs PyYAML."""
+        """Return the spec as YAML text; :meth:`from_yaml` reads it. Needs PyYAML.
+
+        Raises
+        ------
+        SpecError
+            If a part cannot be written, as for :meth:`to_fields`.
+        ExtraMissingError
+            If PyYAML is not installed.
+
+        Examples
+        --------
+        >>> print(Spec().to_yaml().splitlines()[0])
+        version: 1
+        """
         return format_yaml(self.to_fields())
 
     @classmethod
@@ -228,6 +253,22 @@ class Spec(Declared):
         """Read a spec from YAML text. Needs PyYAML.
 
         Aliases, merge keys and tags of types other than plain values are refused. Otherwise as :meth:`from_json`.
+
+        Parameters
+        ----------
+        text : str
+            What :meth:`to_yaml` returns. For a file use :meth:`load`.
+
+        Returns
+        -------
+        Spec
+
+        Raises
+        ------
+        SpecError
+            If the text is too long, is not YAML, has another version, or does not hold a valid spec.
+        ExtraMissingError
+            If PyYAML is not installed.
 
         Examples
         --------
@@ -244,6 +285,15 @@ class Spec(Declared):
     @classmethod
     def from_fields(cls, fields: Any) -> Self:
         """Build a spec from dictionaries and lists, as :meth:`to_fields` returns them.
+
+        Parameters
+        ----------
+        fields : dict
+            The fields of the spec by name; a part is a dictionary with its ``kind``.
+
+        Returns
+        -------
+        Spec
 
         Raises
         ------
@@ -265,7 +315,28 @@ class Spec(Declared):
         return cls(**{str(name): value for name, value in fields.items()})
 
     def save(self, path: str | Path) -> None:
-        """Write the spec to a file: YAML if its name ends in ``.yaml`` or ``.yml``, JSON otherwise."""
+        """Write the spec to a file: YAML if its name ends in ``.yaml`` or ``.yml``, JSON otherwise.
+
+        Parameters
+        ----------
+        path : str or Path
+            The file. An interrupted save leaves no partial file.
+
+        Raises
+        ------
+        SpecError
+            If a part cannot be written, or the text would be too long for :meth:`load`.
+        DataError
+            If the folder does not exist.
+
+        Examples
+        --------
+        >>> import tempfile
+        >>> with tempfile.TemporaryDirectory() as folder:
+        ...     Spec(tolerance=Absolute(0.5)).save(Path(folder) / "spec.json")
+        ...     Spec.load(Path(folder) / "spec.json").tolerance.eps
+        0.5
+        """
         text = self.to_yaml() if _is_yaml(path) else self.to_json() + "\n"
         _require_text(text, "Spec.load", MAX_YAML_LENGTH if _is_yaml(path) else MAX_JSON_LENGTH)
         write_atomically(Path(path), lambda stream: stream.write(text.encode()))
@@ -279,10 +350,23 @@ class Spec(Declared):
         path : str or Path
             YAML if the name ends in ``.yaml`` or ``.yml``, JSON otherwise.
 
+        Returns
+        -------
+        Spec
+
         Raises
         ------
         SpecError
             If the file cannot be read or does not hold a valid spec.
+
+        Examples
+        --------
+        >>> import tempfile
+        >>> with tempfile.TemporaryDirectory() as folder:
+        ...     path = Path(folder) / "spec.json"
+        ...     _ = path.write_text('{"tolerance": {"kind": "absolute", "eps": 0.5}}')
+        ...     Spec.load(path).tolerance.eps
+        0.5
         """
         try:
             with Path(path).open("rb") as stream:
@@ -296,7 +380,13 @@ class Spec(Declared):
 
     @staticmethod
     def json_schema() -> dict[str, Any]:
-        """Return the JSON schema of specs with every registered kind, for editors that complete and check spec files."""
+        """Return the JSON schema of specs with every registered kind, for editors that complete and check spec files.
+
+        Examples
+        --------
+        >>> sorted(Spec.json_schema()["$defs"]["Spec"]["properties"])
+        ['constraints', 'features', 'tolerance', 'version']
+        """
         from pydantic.json_schema import models_json_schema
 
         families: list[type[Kind]] = [FeatureMap, Tolerance, Constraint]

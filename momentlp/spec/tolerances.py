@@ -95,6 +95,12 @@ class Target:
         Returns
         -------
         MomentBlock
+
+        Examples
+        --------
+        >>> target = Target(np.array([[0.0], [2.0]]), np.array([0.5]), names=("x",))
+        >>> target.near(np.array([0.1]), "sum").upper
+        array([0.1])
         """
         return MomentBlock.near(
             self.features, self.mean, width, labels=self.names, tolerance_on=tolerance_on, fitted=self.fitted
@@ -156,10 +162,16 @@ class Tolerance(Kind):
         Parameters
         ----------
         target : Target
+            The features of the points and the mean of the class.
 
         Returns
         -------
         MomentBlock
+
+        Raises
+        ------
+        CompileError
+            If the target does not hold what the tolerance needs, such as labelled points.
         """
 
     def split(self, counts: tuple[int, ...]) -> tuple[Tolerance, ...]:
@@ -169,6 +181,21 @@ class Tolerance(Kind):
         ----------
         counts : tuple of int
             The number of features of each part.
+
+        Returns
+        -------
+        tuple of Tolerance
+            One per part.
+
+        Raises
+        ------
+        CompileError
+            If the tolerance holds several numbers, and neither one per feature nor one per part.
+
+        Examples
+        --------
+        >>> [part.eps for part in Absolute([1.0, 2.0, 3.0]).split((2, 1))]
+        [(1.0, 2.0), (3.0,)]
         """
         return (self,) * len(counts)
 
@@ -197,7 +224,7 @@ class _Width(Tolerance):
         return tuple(self.model_copy(update={self.field: piece}) for piece in pieces)
 
     def widths(self, target: Target) -> FloatArray:
-        """Return the width of every feature, in units of the feature; shape (k,)."""
+        """Return the width of every feature of ``target``, in units of the feature; shape (k,)."""
         width = np.broadcast_to(np.asarray(getattr(self, self.field), dtype=np.float64), len(target.names)).copy()
         return width * target.spread() if getattr(self, "standardised", False) else width
 

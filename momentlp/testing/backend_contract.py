@@ -324,7 +324,18 @@ class BackendContract:
         return half_space(60, 2, seed=1)[0]
 
     def solve(self, problem: Problem, **options: Any) -> Solution:
-        """Solve with the backend under test; the answer must not come from the exact fallback."""
+        """Solve with the backend under test; the answer must not come from the exact fallback.
+
+        Parameters
+        ----------
+        problem : Problem
+        **options
+            The options of :func:`momentlp.solve`.
+
+        Returns
+        -------
+        Solution
+        """
         solution = solve(problem, self.backend, **options)
         assert "solved exactly" not in solution.repairs, solution.message
         return solution
@@ -341,6 +352,13 @@ def backends_without_contract(suite: type[BackendContract] = BackendContract) ->
     Returns
     -------
     set of str
+
+    Examples
+    --------
+    >>> class TestHighs(BackendContract):
+    ...     backend = "highs"
+    >>> "highs" in backends_without_contract()
+    False
     """
     tested = {cls.backend if isinstance(cls.backend, str) else cls.backend.name for cls in suite.__subclasses__()}
     return {info.name for info in registered()} - tested

@@ -51,6 +51,14 @@ class FeatureMapContract:
         Draws arrays of points that the map accepts; points that it refuses with an error of momentlp are skipped.
     depends_on_order : bool
         Whether features may change with the order of the points, for instance because landmarks are drawn by position.
+
+    Examples
+    --------
+    >>> from momentlp import Linear
+    >>> class TestLinear(FeatureMapContract):
+    ...     features = Linear()
+    >>> TestLinear().solved(np.array([[0.0], [1.0], [2.0], [9.0]]), labelled=[1]).status.name
+    'OPTIMAL'
     """
 
     def __init_subclass__(cls, **keywords: Any) -> None:
@@ -132,7 +140,17 @@ class FeatureMapContract:
         assert np.array_equal(_dense(again.fitted(X)), _dense(fitted(X)))
 
     def solved(self, X: FloatArray, labelled: Any) -> Solution:
-        """Solve for the mean of labelled points, with a tolerance far above rounding errors."""
+        """Solve for the mean of labelled points, with a tolerance far above rounding errors.
+
+        Parameters
+        ----------
+        X : array, shape (N, d)
+        labelled : indices or boolean mask into X
+
+        Returns
+        -------
+        Solution
+        """
         try:
             problem = Spec(features=self.features, tolerance=Absolute(1e-3)).compile(X, labelled=labelled)
         except (CompileError, DataError):
@@ -144,7 +162,18 @@ class FeatureMapContract:
         return solution
 
     def compile(self, X: FloatArray, mean: FloatArray | None) -> Problem:
-        """Compile for a given mean (that of all points, if None), without tolerance."""
+        """Compile for a given mean, without tolerance.
+
+        Parameters
+        ----------
+        X : array, shape (N, d)
+        mean : array of shape (k,), or None
+            In the features of the map; None stands for the mean of all points.
+
+        Returns
+        -------
+        Problem
+        """
         spec = Spec(features=self.features, tolerance=Absolute(0.0))
         try:
             if mean is None:

@@ -50,11 +50,16 @@ def clouds(
     Parameters
     ----------
     min_points, max_points, max_dims : int
+        The range of N, and the maximum of d.
     decades : int
         The scale lies between ``10**-decades`` and ``10**decades``. It is a power of two, so that equal values stay equal.
     shapes : tuple of str
         The kinds to draw from: ``"general"`` position; an integer ``"grid"`` with many ties; a few points ``"repeated"``
         many times; ``"flat"``, in a subspace; ``"outlier"``, with one point a thousand times further out.
+
+    Returns
+    -------
+    strategy of array
     """
     n, d = draw(st.integers(min_points, max_points)), draw(st.integers(1, max_dims))
     shape, random = draw(st.sampled_from(shapes)), np.random.default_rng(draw(_seeds()))
@@ -80,6 +85,16 @@ def half_spaces(draw: st.DrawFn, features: FloatArray) -> FloatArray:
     At least one point lies strictly on the side of the set: a set that lies on the hyperplane is not the largest with its
     mean, because all its multiples have the same mean. If all features coincide there is no such hyperplane, and the example
     is discarded.
+
+    Parameters
+    ----------
+    features : array, shape (N, k)
+        The features in which the set is separable.
+
+    Returns
+    -------
+    strategy of array
+        Memberships, shape (N,).
     """
     random = np.random.default_rng(draw(_seeds()))
     d = features.shape[1]
@@ -95,13 +110,28 @@ def half_spaces(draw: st.DrawFn, features: FloatArray) -> FloatArray:
 
 
 def feature_maps(*, landmarks: int = 4) -> st.SearchStrategy[FeatureMap]:
-    """Draw a map that maps each point on its own: linear, quadratic, or a kernel with at most ``landmarks`` landmarks."""
+    """Draw a map that maps each point on its own: linear, quadratic, or a kernel with landmarks.
+
+    Parameters
+    ----------
+    landmarks : int
+        The maximum number of landmarks of a kernel.
+
+    Returns
+    -------
+    strategy of FeatureMap
+    """
     kernels = st.integers(1, landmarks).map(lambda number: Kernel(landmarks=number))
     return st.one_of(st.just(Linear()), st.just(Quadratic()), kernels)
 
 
 def tolerances() -> st.SearchStrategy[Tolerance]:
-    """Draw a tolerance on the sum, on the mean, or in standard errors; some are zero."""
+    """Draw a tolerance on the sum, on the mean, or in standard errors; some are zero.
+
+    Returns
+    -------
+    strategy of Tolerance
+    """
     some = st.sampled_from([0.0, 1e-6, 0.1, 0.5, 2.0])
     return st.one_of(
         some.map(Absolute),
@@ -111,7 +141,19 @@ def tolerances() -> st.SearchStrategy[Tolerance]:
 
 
 def labelled_sets(n_points: int, *, least: int = 1, most: int = 6) -> st.SearchStrategy[list[int]]:
-    """Draw the sorted indices of some labelled points: at least ``least`` and at most ``most`` of them."""
+    """Draw the sorted row indices of some labelled points.
+
+    Parameters
+    ----------
+    n_points : int
+        The number of all points.
+    least, most : int
+        The minimum and the maximum number of labelled points.
+
+    Returns
+    -------
+    strategy of list of int
+    """
     chosen = st.sets(st.integers(0, n_points - 1), min_size=least, max_size=min(most, n_points))
     return chosen.map(sorted)
 
@@ -120,8 +162,18 @@ def labelled_sets(n_points: int, *, least: int = 1, most: int = 6) -> st.SearchS
 def problems(draw: st.DrawFn, *, max_points: int = 25, max_moments: int = 5, feasible: bool = False) -> Problem:
     """Draw a problem in small integers, where floats are exact and ties are frequent.
 
-    It has equations, two-sided and one-sided bounds, weights (some zero or negative) and caps (some zero). Unless
-    ``feasible`` is True, some problems are infeasible.
+    It has equations, two-sided and one-sided bounds, weights (some zero or negative) and caps (some zero).
+
+    Parameters
+    ----------
+    max_points, max_moments : int
+        The maximum size of the problem.
+    feasible : bool
+        Whether every problem has a feasible point. Otherwise some are infeasible.
+
+    Returns
+    -------
+    strategy of Problem
     """
     random = np.random.default_rng(draw(_seeds()))
     n, m = draw(st.integers(1, max_points)), draw(st.integers(1, max_moments))
