@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import product
 
 import numpy as np
@@ -158,3 +158,15 @@ def test_vectors_that_do_not_fit_are_named(field: str, value: object) -> None:
     pair = {"membership": solution.membership, "multipliers": solution.multipliers} | {field: value}
     with pytest.raises(mlp.DataError, match=field):
         mlp.Certificate.of(problem, **pair)
+
+
+@pytest.mark.parametrize("field", ["primal_residual", "dual_residual", "gap", "objective", "bound"])
+@pytest.mark.parametrize("value", [float("nan"), float("inf")])
+def test_a_number_that_is_not_finite_is_an_infinite_error(field: str, value: float) -> None:
+    """A NaN must not reach a comparison: it would be neither better nor worse than any other answer."""
+    problem = mlp.Problem.from_arrays([[-1.0], [1.0], [3.0]], lower=0.0, upper=0.0)
+    certificate = mlp.Certificate.of(problem, [1.0, 1.0, 0.0], [0.5])
+    assert certificate.holds()
+    spoiled = replace(certificate, **{field: value})
+    assert spoiled.error == float("inf")
+    assert not spoiled.holds(1e9)
