@@ -47,7 +47,7 @@ def load(data: bytes, folder: Path) -> mlp.Problem:
 
 
 def claimed(shape: str, content: bytes = b"", descr: str = "<f8") -> bytes:
-    """Return a ``.npy`` that claims a shape and a type, whatever its content."""
+    """Return a ``.npy`` whose header claims a shape and a type that the content need not have."""
     header = f"{{'descr': '{descr}', 'fortran_order': False, 'shape': {shape}, }}".encode()
     return b"\x93NUMPY\x01\x00" + len(header).to_bytes(2, "little") + header + content
 

@@ -198,7 +198,7 @@ def _arrays(data: bytes) -> dict[str, np.ndarray]:
     try:
         with np.load(io.BytesIO(data)) as archive:
             return dict(archive)
-    except Exception:  # noqa: BLE001  whatever is wrong with it
+    except Exception:  # noqa: BLE001  a changed file may raise any error
         return {}
 
 

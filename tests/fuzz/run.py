@@ -134,9 +134,9 @@ def _work_atheris(name: str, seconds: float, out: Path) -> NoReturn:
         from fuzz.targets import TARGETS
     target = TARGETS[name]
 
-    def change(data: bytes, most: int, seed: int) -> bytes:
+    def change(data: bytes, max_size: int, seed: int) -> bytes:
         random = Random(seed)
-        return (target.mutate(data, random) if random.random() < 0.6 else atheris.Mutate(data, most))[:most]
+        return (target.mutate(data, random) if random.random() < 0.6 else atheris.Mutate(data, max_size))[:max_size]
 
     corpus = tempfile.mkdtemp()
     for number, seed in enumerate(target.seeds()):

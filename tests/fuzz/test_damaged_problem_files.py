@@ -26,7 +26,7 @@ def test_a_problem_cut_short_anywhere_is_refused(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("change", [0x01, 0xFF])
 def test_a_problem_with_any_byte_changed_is_refused_or_the_same(tmp_path: Path, change: int) -> None:
-    """What is not refused is a date, or a right of access, in the directory of the zip file: no part of the problem."""
+    """Bytes that may change are dates and access rights in the directory of the zip file, which the problem does not use."""
     whole, taken = small(), 0
     original = load(whole, tmp_path)
     for place in range(len(whole)):
@@ -53,7 +53,7 @@ def test_every_array_counts_in_the_digest(tmp_path: Path, key: str) -> None:
             load(stream.getvalue(), tmp_path)
 
 
-def test_what_lies_behind_the_digest_is_checked_too(tmp_path: Path) -> None:
+def test_content_is_checked_even_if_the_digest_is_right(tmp_path: Path) -> None:
     arrays = arrays_of(small())
     assert same_problem(load(signed(arrays), tmp_path), load(small(), tmp_path))
     wrong = [
@@ -90,8 +90,8 @@ def test_a_map_whose_state_does_not_fit_is_refused(tmp_path: Path) -> None:
                     load(signed({**arrays, key: changed}), tmp_path)
 
 
-def test_only_what_we_write_is_in_a_saved_problem(tmp_path: Path) -> None:
-    """Compressed, doubled, overlapping and foreign members are refused, whatever their content."""
+def test_foreign_or_compressed_members_of_a_file_are_refused(tmp_path: Path) -> None:
+    """Compressed, repeated, overlapping and unknown members are refused."""
     with zipfile.ZipFile(io.BytesIO(small())) as archive:
         members = {name.removesuffix(".npy"): archive.read(name) for name in archive.namelist()}
     assert same_problem(load(packed(members), tmp_path), load(small(), tmp_path))

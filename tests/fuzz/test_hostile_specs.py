@@ -61,7 +61,7 @@ LAUGHS = "a: &a [x, x]\n" + "".join(f"{b}: &{b} [*{a}, *{a}, *{a}, *{a}]\n" for 
     ],
     ids=lambda value: value[:12].strip(),
 )
-def test_yaml_that_does_harm_elsewhere(text: str, words: str) -> None:
+def test_yaml_that_exhausts_other_readers_is_refused(text: str, words: str) -> None:
     with pytest.raises(mlp.SpecError, match=words) as caught:
         mlp.Spec.from_yaml(text)
     assert "\n" not in str(caught.value)
@@ -90,14 +90,14 @@ def test_yaml_that_does_harm_elsewhere(text: str, words: str) -> None:
     ],
     ids=lambda value: value[:12].strip(),
 )
-def test_json_that_does_harm_elsewhere(text: str, words: str) -> None:
+def test_json_that_exhausts_other_readers_is_refused(text: str, words: str) -> None:
     with pytest.raises(mlp.SpecError, match=words) as caught:
         mlp.Spec.from_json(text)
     assert "\n" not in str(caught.value)
     assert len(str(caught.value)) < 1500
 
 
-def test_plain_yaml_means_what_it_says() -> None:
+def test_plain_yaml_is_read() -> None:
     text = """
     tolerance: &t {kind: absolute, eps: 5e-1, standardised: yes}  # an anchor that nothing refers to
     constraints:
@@ -127,7 +127,7 @@ def test_a_spec_in_another_encoding_is_refused(tmp_path: Path) -> None:
 
 
 def test_a_spec_cannot_name_a_folder_of_pickles() -> None:
-    """joblib would read and run whatever lies in the cache of a transformer."""
+    """joblib would load and run pickles from the cache folder of a transformer."""
     table = {"name": "FeatureAgglomeration", "parameters": {"memory": "cache"}}
     with pytest.raises(mlp.SpecError, match="memory"):
         mlp.Spec.from_json(json.dumps({"features": {"kind": "transformer", "transformer": table}}))

@@ -68,7 +68,7 @@ def test_a_mean_just_outside_the_hull_has_no_set(backend: str) -> None:
 @pytest.mark.parametrize("sparse", [False, True], ids=["dense", "sparse"])
 @pytest.mark.parametrize("how", ["labelled", "sample", "mean", "sample_weight"])
 @pytest.mark.parametrize("value", [0.1, 1e-9, 1 / 3, 1e9 / 7])
-def test_a_constant_feature_asks_for_nothing(backend: str, value: float, how: str, sparse: bool) -> None:
+def test_a_constant_feature_does_not_change_the_optimum(backend: str, value: float, how: str, sparse: bool) -> None:
     """The mean of three times 0.1 is not 0.1 in floats; scaled up, the difference would be an infeasible equation."""
     X = np.column_stack([np.full(9, value), np.arange(9.0), 3 * value * np.ones(9)])
     data = sp.csr_array(X) if sparse else X
@@ -108,7 +108,7 @@ def test_a_proved_optimum_is_the_exact_optimum(backend: str, decades: int) -> No
     assert unproved <= (0 if decades <= 6 else 3)
 
 
-def test_threads_beyond_reason_are_refused() -> None:
+def test_too_many_threads_are_refused() -> None:
     with pytest.raises(mlp.OptionError, match="threads is 1000000"):
         mlp.solve(mlp.Problem.from_arrays([[1.0]], 0.0, 1.0), threads=10**6)
 

@@ -153,7 +153,7 @@ def test_a_loaded_model_has_no_interval(fitted: dict[str, Any], tmp_path: Path) 
         (mlp.MomentClassifier(mlp.Transformer(PCA(1))), "fitted PCA"),
     ],
 )
-def test_what_cannot_be_saved_is_named(model: Any, words: str, tmp_path: Path) -> None:
+def test_a_model_that_cannot_be_saved_is_refused(model: Any, words: str, tmp_path: Path) -> None:
     model.fit(X, y)
     (tmp_path / "model").write_bytes(b"what was there before")
     with pytest.raises(mlp.FileFormatError, match=f"{words}.* cannot be saved without a pickle"):
@@ -161,7 +161,7 @@ def test_what_cannot_be_saved_is_named(model: Any, words: str, tmp_path: Path) -
     assert [path.read_bytes() for path in tmp_path.iterdir()] == [b"what was there before"]
 
 
-def test_a_function_of_ones_own_cannot_be_saved(tmp_path: Path) -> None:
+def test_a_user_defined_function_cannot_be_saved(tmp_path: Path) -> None:
     model = mlp.MomentClassifier(mlp.Transformer(FunctionTransformer(np.cbrt))).fit(X, y)
     with pytest.raises(mlp.FileFormatError, match="FunctionTransformer"):
         model.save(tmp_path / "model")

@@ -14,7 +14,7 @@ from momentlp.experiments.engine.digit_images import Digits, load_digit_images, 
 Arrays = tuple[np.ndarray, np.ndarray]
 
 
-def test_where_too_few_are_set_apart_all_are_labelled(digits: Digits) -> None:
+def test_if_too_few_labels_are_held_out_all_are_labelled(digits: Digits) -> None:
     apart = np.random.default_rng(5).permutation(len(digits.X))[: digits.n_apart]
     there = int((digits.labels[apart] == 0).sum())
     assert len(split(digits.X, digits.labels, 500, digits.n_apart, 5)[2]) == there
@@ -59,7 +59,7 @@ def test_a_folder_or_an_arff_file_without_the_digits_is_refused(tmp_path: Path) 
             load_digit_images(str(given))
 
 
-def test_openml_out_of_reach_says_what_else_there_is(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_if_openml_is_unreachable_the_error_names_the_alternatives(monkeypatch: pytest.MonkeyPatch) -> None:
     def unreachable(**_: Any) -> None:
         raise OSError("no route")
 

@@ -12,7 +12,7 @@ import momentlp as mlp
 from momentlp.experiments.engine.journal import Journal
 
 
-def test_a_cut_line_is_dropped_and_done_again(tmp_path: Path) -> None:
+def test_a_truncated_line_is_dropped_and_its_task_runs_again(tmp_path: Path) -> None:
     with Journal(tmp_path, {"seed": 0}) as journal:
         journal.append("one", [{"x": 0.1}])
         journal.append("two", [{"x": 0.2}])

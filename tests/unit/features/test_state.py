@@ -34,7 +34,7 @@ def test_a_matrix_is_packed_and_unpacked(matrix: Any) -> None:
         ("gamma", StateArray((), below=1.0)),
     ],
 )
-def test_arrays_that_fit_are_taken(name: str, layout: StateArray) -> None:
+def test_arrays_that_fit_the_layout_are_accepted(name: str, layout: StateArray) -> None:
     check_state_array(name, layout, STATE, state_shapes(STATE), "the map")
 
 

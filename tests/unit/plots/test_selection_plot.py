@@ -64,7 +64,7 @@ def test_the_axes_say_what_is_drawn(options: Any, x: str, y: str) -> None:
     assert (axes.get_xlabel(), axes.get_ylabel()) == (x, y)
 
 
-def test_a_criterion_of_your_own_is_named() -> None:
+def test_a_user_defined_criterion_is_named() -> None:
     def mine(recall: Any, share: Any) -> Any:
         return recall
 

@@ -11,7 +11,7 @@ from momentlp.points.arrays import is_sparse
 
 
 def test_the_linear_program_is_the_problem(problem: mlp.Problem) -> None:
-    """With the count substituted back, every row of the program is a column of A."""
+    """With the size column substituted, every row of the program is a column of A."""
     program = problem.linear_program()
     M = program.matrix.toarray()
     N, m = problem.n_points, problem.n_moments
@@ -22,14 +22,14 @@ def test_the_linear_program_is_the_problem(problem: mlp.Problem) -> None:
     assert program.matrix.nnz == np.count_nonzero(program.matrix.data)
 
 
-def test_sparse_stays_sparse() -> None:
+def test_the_linear_program_of_sparse_points_is_sparse() -> None:
     X = sp.random_array((4000, 500), density=0.004, rng=np.random.default_rng(0), format="csr")
     problem = mlp.Spec(tolerance=mlp.Absolute(0.5)).compile(X, labelled=range(50))
     assert is_sparse(problem.blocks[0].features)
     assert problem.linear_program().matrix.nnz < X.nnz + 4000 + 500 + 2
 
 
-def test_an_outlier_in_a_unit_of_its_own_is_the_same_program() -> None:
+def test_outliers_in_other_units_do_not_change_the_program() -> None:
     program = mlp.Problem.from_arrays(
         [[1.0], [1e6], [-2.0]], -1.0, 3.0, weights=[1.0, 2.0, 3.0], caps=[1.0, 3.0, 2.0]
     ).linear_program()

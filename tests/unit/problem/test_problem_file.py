@@ -20,7 +20,7 @@ import momentlp as mlp
 from momentlp.formats.container import compute_digest
 
 
-def test_saving_loses_nothing(problem: mlp.Problem, tmp_path: Path) -> None:
+def test_a_loaded_problem_equals_the_saved_one(problem: mlp.Problem, tmp_path: Path) -> None:
     problem.save(tmp_path / "problem.npz")
     loaded = mlp.Problem.load(tmp_path / "problem.npz")
     assert same_problem(problem, loaded)
@@ -57,13 +57,13 @@ def test_pickles_are_refused(tmp_path: Path) -> None:
 def test_a_file_cut_short_is_refused(tmp_path: Path, share: float) -> None:
     path = tmp_path / "problem.npz"
     PROBLEMS["sparse"]().save(path)
-    whole = path.read_bytes()
-    path.write_bytes(whole[: int(len(whole) * share)])
+    content = path.read_bytes()
+    path.write_bytes(content[: int(len(content) * share)])
     with pytest.raises(mlp.FileFormatError):
         mlp.Problem.load(path)
 
 
-def test_every_array_is_needed(tmp_path: Path) -> None:
+def test_a_file_without_one_of_its_arrays_is_refused(tmp_path: Path) -> None:
     path = tmp_path / "problem.npz"
     PROBLEMS["relative"]().save(path)
     with zipfile.ZipFile(path) as archive:
@@ -88,7 +88,7 @@ def test_arrays_that_do_not_fit_are_refused(tmp_path: Path) -> None:
         ("block0.features", np.full((30, 3), np.nan)),
     ):
         changed = {name: array for name, array in arrays.items() if name != "digest"} | {key: wrong}
-        np.savez(path, **changed, digest=compute_digest(changed))  # as one who tampers with the file on purpose would
+        np.savez(path, **changed, digest=compute_digest(changed))  # with a digest that fits, as after a change on purpose
         with pytest.raises(mlp.FileFormatError, match="finite matrix" if "features" in key else key.rpartition(".")[2]):
             mlp.Problem.load(path)
 
@@ -100,7 +100,7 @@ def test_a_problem_with_strange_names_survives_saving(tmp_path: Path) -> None:
     assert same_problem(problem, mlp.Problem.load(tmp_path / "problem.npz"))
 
 
-def test_a_file_of_a_later_momentlp_is_told_as_such(tmp_path: Path) -> None:
+def test_a_file_of_a_later_version_is_refused_with_its_version(tmp_path: Path) -> None:
     path = tmp_path / "problem.npz"
     PROBLEMS["absolute"]().save(path)
     with np.load(path) as archive:
@@ -118,7 +118,7 @@ def test_other_files_are_refused(tmp_path: Path, content: bytes) -> None:
         mlp.Problem.load(tmp_path / "x.npz")
 
 
-def test_a_file_that_is_not_there(tmp_path: Path) -> None:
+def test_a_missing_problem_file_is_refused(tmp_path: Path) -> None:
     with pytest.raises(mlp.FileFormatError, match="no file"):
         mlp.Problem.load(tmp_path / "none.npz")
 

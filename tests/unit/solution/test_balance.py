@@ -16,7 +16,7 @@ LABELLED = np.argsort(-X[:, 0])[:40]
 
 @pytest.mark.parametrize("tolerance", [mlp.Absolute([1.0, 5.0, 0.1]), mlp.StandardError(0.5)], ids=str)
 @pytest.mark.parametrize("sparse", [False, True])
-def test_the_table_says_what_was_asked_and_what_was_achieved(tolerance: mlp.Tolerance, sparse: bool) -> None:
+def test_the_table_holds_the_target_and_the_achieved_value_of_every_moment(tolerance: mlp.Tolerance, sparse: bool) -> None:
     data = sp.csr_array(X) if sparse else FRAME
     solution = mlp.solve(mlp.Spec(tolerance=tolerance).compile(data, labelled=LABELLED))
     balance = solution.balance()

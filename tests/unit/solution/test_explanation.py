@@ -94,7 +94,7 @@ def test_an_answer_needs_no_explanation() -> None:
 
 @pytest.mark.parametrize("weight", [0.5, 1.0, 4.0])
 @pytest.mark.parametrize(("kind", "expected"), [(mlp.Relative, 1.0), (mlp.Absolute, None)])
-def test_the_smallest_tolerance_knows_weights(weight: float, kind: type[mlp.Absolute], expected: float | None) -> None:
+def test_the_smallest_tolerance_uses_the_weights(weight: float, kind: type[mlp.Absolute], expected: float | None) -> None:
     """The nearest point is 1 off the mean: a tolerance on the mean must be 1, one on the sum of a whole point its weight."""
     points = np.array([[0.0], [1.0], [2.0]])
     weights = np.full(3, weight)

@@ -45,7 +45,7 @@ def test_every_backend_gives_the_same_answer_isolated(backend: str) -> None:
     assert (there.backend, there.engine, there.version) == (here.backend, here.engine, here.version)
 
 
-def test_it_looks_like_the_inner_backend() -> None:
+def test_an_isolated_backend_has_the_attributes_of_the_inner_one() -> None:
     solver = Isolated(Glpk(meth="primal"), memory_limit=10**9)
     assert (solver.name, solver.engine, solver.package, solver.extra) == ("glpk", "GLPK", "swiglpk", "glpk")
     assert solver.native == {"meth": "primal"}
@@ -196,7 +196,7 @@ def test_what_the_solver_does_not_need_is_not_sent() -> None:
     assert mlp.solve(replace(PROBLEM, blocks=blocks), isolate=True).objective == pytest.approx(SIZE)
 
 
-def test_sparse_and_infeasible_problems_pass_too() -> None:
+def test_sparse_and_infeasible_problems_can_be_isolated() -> None:
     problem = mlp.Problem.from_arrays(sp.csr_array(np.eye(6)), 2.0, np.inf)
     assert mlp.solve(problem, isolate=True).status is mlp.Status.INFEASIBLE
 

@@ -70,7 +70,7 @@ def test_indexing_the_points_works_for_arrays() -> None:
 
 
 @pytest.mark.parametrize("form", ["sparse", "memory map"])
-def test_indexing_points_that_are_no_array_names_the_constraint_and_the_way_out(form: str, tmp_path: Path) -> None:
+def test_indexing_points_that_are_no_array_names_the_constraint_and_the_alternative(form: str, tmp_path: Path) -> None:
     with pytest.raises(
         mlp.CompileError, match=r"constraint indexing_ratio failed: .* data\.column\(name, 'indexing_ratio'\)"
     ):
@@ -88,6 +88,6 @@ def test_an_error_in_a_constraint_names_it_and_keeps_its_cause(points: Any) -> N
     assert isinstance(caught.value.__cause__, KeyError)
 
 
-def test_an_error_of_a_built_in_constraint_stays_as_it_is() -> None:
+def test_an_error_of_a_built_in_constraint_is_not_wrapped() -> None:
     with pytest.raises(mlp.DataError, match=r"^Known\.positives holds index 60"):
         compiled(mlp.Known([60]), X)
