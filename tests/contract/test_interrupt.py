@@ -1,8 +1,8 @@
 """Ctrl-C stops a solve, and the process can solve again afterwards.
 
 Each test starts a Python process that solves the same problem again and again. It waits until the process reports that a
-solve is under way, sends SIGINT, and waits for the report of a KeyboardInterrupt. With HiGHS, SciPy and GLPK one solve of the
-large problem takes longer than ``MAX_SECONDS``, so an interrupt that waits for the end of a solve fails the test.
+solve is under way, sends SIGINT, and waits for the report of a KeyboardInterrupt. HiGHS, SciPy and GLPK take longer than
+``MAX_SECONDS`` to solve the large problem, so an interrupt that waits for the end of a solve fails the test.
 """
 
 from __future__ import annotations

@@ -104,7 +104,7 @@ def problem_file(data: bytes, random: Random) -> bytes:
                 arrays["header"] = np.frombuffer(json.dumps(any_tree(tree, random)).encode(), dtype=np.uint8)
             else:
                 arrays = any_array(arrays, random)
-        return _zipped({**arrays, "digest": compute_digest(arrays)}, random)
+        return _zip_arrays({**arrays, "digest": compute_digest(arrays)}, random)
 
     return _inside_or_bytes(data, random, inside)
 
@@ -137,7 +137,7 @@ def any_array(arrays: dict[str, np.ndarray], random: Random) -> dict[str, np.nda
 def data_npz(data: bytes, random: Random) -> bytes:
     def inside() -> bytes:
         arrays = _arrays(data) or _arrays(random.choice(honest.data_npz()))
-        return _zipped(any_array(arrays, random), random)
+        return _zip_arrays(any_array(arrays, random), random)
 
     return _inside_or_bytes(data, random, inside)
 
@@ -202,7 +202,7 @@ def _arrays(data: bytes) -> dict[str, np.ndarray]:
         return {}
 
 
-def _zipped(arrays: dict[str, np.ndarray], random: Random) -> bytes:
+def _zip_arrays(arrays: dict[str, np.ndarray], random: Random) -> bytes:
     """Write a .npz, sometimes with one member changed, compressed, or there twice."""
     packing, spoiled, stream = random.choice((0, 0, 0, 0, 8, 14)), random.random() < 0.2, io.BytesIO()
     names = [*arrays, *random.choices(list(arrays), k=random.random() < 0.05)]

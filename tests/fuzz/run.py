@@ -85,7 +85,7 @@ def _fuzz(name: str, seconds: float, engine: str, out: Path) -> int:
     command = [sys.executable, "-m", "fuzz.run", "--worker", "--engine", engine, "--target", name]
     command += ["--seconds", str(seconds), "--out", str(out)]
     log = out / f"{name}.log"
-    with log.open("wb") as stream, tempfile.TemporaryDirectory() as scratch:  # a killed process removes none of its files
+    with log.open("wb") as stream, tempfile.TemporaryDirectory() as scratch:  # a killed process does not remove its files
         environment = {**os.environ, "TMPDIR": scratch}
         process = subprocess.Popen(
             command, stdout=stream, stderr=subprocess.STDOUT, start_new_session=True, env=environment, cwd=TESTS

@@ -135,7 +135,7 @@ def test_a_spec_cannot_name_a_folder_of_pickles() -> None:
 
 @pytest.mark.parametrize("value", [".nan", ".inf", "-.inf"])
 def test_a_parameter_that_json_cannot_hold_is_refused(value: str) -> None:
-    """It would come back as nothing at all, which is another transformer."""
+    """It would be read back as null, which is another transformer."""
     text = f"features: {{kind: transformer, transformer: {{name: PCA, parameters: {{n_components: {value}}}}}}}"
     with pytest.raises(mlp.SpecError, match="n_components of PCA is"):
         mlp.Spec.from_yaml(text)

@@ -114,7 +114,7 @@ def test_too_many_threads_are_refused() -> None:
 
 
 def test_small_differences_of_large_numbers_are_not_rounding_errors(backend: str) -> None:
-    """Time stamps of one burst, ids: far from zero and close together, but not the same."""
+    """Time stamps and ids are far from zero and close together, but not equal."""
     X = 1e15 + np.array([[0.0], [1.0], [2.0], [9.0]])
     assert mlp.solve(mlp.Spec().compile(X, mean=[1e15 + 1]), backend).objective == pytest.approx(3.0)
     assert mlp.solve(mlp.Spec().compile(X, mean=[1e15 - 3]), backend).status is mlp.Status.EMPTY
@@ -168,7 +168,7 @@ def test_nan_proves_nothing() -> None:
 
 
 def test_points_of_small_weight_count() -> None:
-    """Weights over ten decades: a set of the lightest points is a set."""
+    """Weights span ten decades; a set of the lightest points is not empty."""
     problem = mlp.Spec().compile([[-1.0], [1.0], [2.0]], mean=[0.0], sample_weight=[1e-10, 1.0, 1.0])
     solution = mlp.solve(problem)
     assert solution.status is mlp.Status.OPTIMAL

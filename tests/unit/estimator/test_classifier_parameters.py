@@ -118,7 +118,7 @@ def test_a_number_is_a_tolerance_in_standard_errors() -> None:
 
 
 def test_with_a_margin_points_near_the_hyperplane_count_as_outside() -> None:
-    """Labelled points, and those known to be members, are averaged whatever their score."""
+    """Labelled points, and those known to be members, are averaged independently of their score."""
     near = np.where(truth[:, None], X, X - 2.5)
     point = int(np.flatnonzero(~truth)[0])
     wide = {"tolerance": 3.0, "smoothing": 1.0}

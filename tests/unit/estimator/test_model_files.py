@@ -259,7 +259,7 @@ def test_the_content_of_a_file_is_checked(header: dict[str, Any], arrays: dict[s
 
 
 def test_a_file_rewritten_without_a_change_loads(saved: Path, fitted: dict[str, Any]) -> None:
-    """Without this the test above would prove nothing."""
+    """The test above changes files in this way; without a change they must load."""
     change(saved, {}, {})
     assert np.array_equal(mlp.MomentClassifier.load(saved).predict_proba(new), fitted["everything"].predict_proba(new))
 

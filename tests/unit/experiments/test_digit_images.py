@@ -16,9 +16,9 @@ Arrays = tuple[np.ndarray, np.ndarray]
 
 def test_if_too_few_labels_are_held_out_all_are_labelled(digits: Digits) -> None:
     apart = np.random.default_rng(5).permutation(len(digits.X))[: digits.n_apart]
-    there = int((digits.labels[apart] == 0).sum())
-    assert len(split(digits.X, digits.labels, 500, digits.n_apart, 5)[2]) == there
-    assert len(split(digits.X, digits.labels, there - 1, digits.n_apart, 5)[2]) == there - 1
+    n_zeros = int((digits.labels[apart] == 0).sum())
+    assert len(split(digits.X, digits.labels, 500, digits.n_apart, 5)[2]) == n_zeros
+    assert len(split(digits.X, digits.labels, n_zeros - 1, digits.n_apart, 5)[2]) == n_zeros - 1
 
 
 def test_the_usps_digits_from_files_of_every_kind(usps: Arrays, tmp_path: Path) -> None:

@@ -139,7 +139,7 @@ def list_children(parent: int) -> list[int]:
 
 
 def is_alive(process: int) -> bool:
-    """Tell whether a process exists and is not a zombie."""
+    """Return whether a process exists and is not a zombie."""
     try:
         return Path(f"/proc/{process}/stat").read_text().rpartition(")")[2].split()[0] != "Z"
     except OSError:

@@ -1,4 +1,4 @@
-"""Packed arrays come back as they were."""
+"""Packed arrays are unpacked without a change."""
 
 from __future__ import annotations
 

@@ -11,7 +11,7 @@ from momentlp.proof.infeasibility import append_points, elastic_problem, proves_
 
 
 def random_problem(seed: int, *, sparse: bool) -> mlp.Problem:
-    """Half of these have no feasible point: the first moment must reach more than it can, or not."""
+    """Return a random problem. With an odd seed it is infeasible: the first moment cannot reach its lower bound."""
     random = np.random.default_rng(seed)
     A = random.integers(-3, 4, (12, 3)).astype(float)
     reachable = np.maximum(A[:, 0], 0.0).sum()

@@ -1,4 +1,4 @@
-"""Large arrays are stored once for all processes, and freed when nobody needs them."""
+"""Large arrays are stored once for all processes, and freed when they are not needed any more."""
 
 from __future__ import annotations
 

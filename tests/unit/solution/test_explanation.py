@@ -1,4 +1,4 @@
-"""When there is no answer: the reason is proved, named, and the smallest tolerance that mends it is the smallest."""
+"""Explanations: the reason for an empty or infeasible problem is proved, and the smallest tolerance is the smallest."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ X = np.random.default_rng(0).normal(size=(150, 2)) + 5.0
 
 
 def furthest(points: np.ndarray, mean: np.ndarray) -> float:
-    """The smallest rho by brute force: the nearest, in every coordinate, that a segment between two points comes."""
+    """Return the smallest rho by brute force: the minimum distance of the mean from a segment between two points."""
     best = np.abs(points - mean).max(axis=1).min()
     steps = np.linspace(0, 1, 201)[:, None]
     for one in points:

@@ -1,4 +1,4 @@
-"""compare: one honest row per backend."""
+"""compare: one row per backend, also if a backend fails."""
 
 from __future__ import annotations
 

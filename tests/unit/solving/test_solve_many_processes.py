@@ -56,8 +56,8 @@ def test_without_cloudpickle_only_what_can_be_imported_can_be_sent(monkeypatch: 
     import joblib  # noqa: F401  it may need cloudpickle itself
 
     monkeypatch.setitem(sys.modules, "cloudpickle", None)
-    there = unpack(pack(partial(small, 1), lambda _: None), lambda _: None)
-    assert same(mlp.solve(there()), mlp.solve(small(1)))
+    unpacked = unpack(pack(partial(small, 1), lambda _: None), lambda _: None)
+    assert same(mlp.solve(unpacked()), mlp.solve(small(1)))
     monkeypatch.setattr(raises, "__module__", "__main__")
     named = [
         (lambda: small(0), r"<locals>.<lambda> \(line \d+ of .*test_solve_many_processes.py\)"),

@@ -87,7 +87,7 @@ def test_the_weight_of_a_full_point_depends_on_its_cap(cap: float, is_empty: boo
 
 
 def test_a_small_set_by_a_constraint_is_not_empty() -> None:
-    """Rows of a constraint are no means: half a point is an optimum like any other."""
+    """A constraint does not bound the mean, so a set of half a point is not empty."""
     half_a_point = mlp.Problem.from_arrays(np.ones((3, 1)), 0.0, 0.5)
     certificate = mlp.Certificate.of(half_a_point, [0.5, 0.0, 0.0], [1.0])
     assert certificate.holds()

@@ -127,7 +127,7 @@ def test_relative_bounds_the_mean_at_every_size_of_the_class(sparse: bool) -> No
 
 
 class Half(mlp.Constraint):
-    """A constraint of a user's own: at most half of the points."""
+    """A user-defined constraint: at most half of the points."""
 
     kind: Literal["test-half"] = "test-half"
     share: float = 0.5
@@ -147,7 +147,7 @@ class Half(mlp.Constraint):
 
 
 class Squares(mlp.FeatureMap):
-    """A feature map of a user's own: each column and its square."""
+    """A user-defined feature map: each column and its square."""
 
     kind: Literal["test-squares"] = "test-squares"
 
@@ -201,7 +201,7 @@ def test_the_signature_of_a_kind_lists_its_fields(kind: Any, signature: str) -> 
 
 
 def test_the_signature_is_the_same_after_the_class_was_used() -> None:
-    """Pydantic makes one of its own when it builds the class, which is when it is first used."""
+    """Pydantic sets a signature of its own when it builds the class, at the first use."""
     before = inspect.signature(mlp.Share)
     mlp.Share(0.1)
     assert inspect.signature(mlp.Share).parameters == before.parameters
