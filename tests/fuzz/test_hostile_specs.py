@@ -27,7 +27,7 @@ LAUGHS = "a: &a [x, x]\n" + "".join(f"{b}: &{b} [*{a}, *{a}, *{a}, *{a}]\n" for 
 
 
 @pytest.mark.parametrize(
-    ("text", "words"),
+    ("text", "message"),
     [
         (LAUGHS, r"aliases are not read: repeat the value \(line 2\)"),
         ("a: &a [*a]", "aliases are not read"),
@@ -61,15 +61,15 @@ LAUGHS = "a: &a [x, x]\n" + "".join(f"{b}: &{b} [*{a}, *{a}, *{a}, *{a}]\n" for 
     ],
     ids=lambda value: value[:12].strip(),
 )
-def test_yaml_that_exhausts_other_readers_is_refused(text: str, words: str) -> None:
-    with pytest.raises(mlp.SpecError, match=words) as caught:
+def test_yaml_that_exhausts_other_readers_is_refused(text: str, message: str) -> None:
+    with pytest.raises(mlp.SpecError, match=message) as caught:
         mlp.Spec.from_yaml(text)
     assert "\n" not in str(caught.value)
     assert len(str(caught.value)) < 1000
 
 
 @pytest.mark.parametrize(
-    ("text", "words"),
+    ("text", "message"),
     [
         ("[" * 100_000, "nested too deep"),
         ('{"a":' * 100 + "1" + "}" * 100, "more than 40 levels"),
@@ -90,8 +90,8 @@ def test_yaml_that_exhausts_other_readers_is_refused(text: str, words: str) -> N
     ],
     ids=lambda value: value[:12].strip(),
 )
-def test_json_that_exhausts_other_readers_is_refused(text: str, words: str) -> None:
-    with pytest.raises(mlp.SpecError, match=words) as caught:
+def test_json_that_exhausts_other_readers_is_refused(text: str, message: str) -> None:
+    with pytest.raises(mlp.SpecError, match=message) as caught:
         mlp.Spec.from_json(text)
     assert "\n" not in str(caught.value)
     assert len(str(caught.value)) < 1500

@@ -129,7 +129,7 @@ def _constant(model: pyo.ConcreteModel) -> None:
 
 
 @pytest.mark.parametrize(
-    ("spoil", "words"),
+    ("spoil", "message"),
     [
         (_quadratic, "bad is not linear"),
         (_integer, r"membership\[0\] is not continuous"),
@@ -140,10 +140,10 @@ def _constant(model: pyo.ConcreteModel) -> None:
         (_constant, "constant term of 5"),
     ],
 )
-def test_a_model_that_is_not_a_linear_program_is_refused(spoil: object, words: str) -> None:
+def test_a_model_that_is_not_a_linear_program_is_refused(spoil: object, message: str) -> None:
     model = problem().to_pyomo()
     spoil(model)  # type: ignore[operator]
-    with pytest.raises(mlp.ModelError, match=words):
+    with pytest.raises(mlp.ModelError, match=message):
         mlp.solve(model)
 
 

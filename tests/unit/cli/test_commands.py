@@ -87,7 +87,7 @@ def test_solve_reads_yaml_parquet_and_sparse_files(folder: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    ("text", "words"),
+    ("text", "message"),
     [
         (",a,known\n0,1.0,1\n1,2.0,0\n", "no heading"),
         ("0,1,2\n1.0,2.0,1\n3.0,4.0,0\n", "column numbers"),
@@ -99,11 +99,11 @@ def test_solve_reads_yaml_parquet_and_sparse_files(folder: Path) -> None:
         ("a,known\n1.0,perhaps\n", "row 0 holds 'perhaps'"),
     ],
 )
-def test_unusable_tables_are_refused(folder: Path, text: str, words: str) -> None:
+def test_unusable_tables_are_refused(folder: Path, text: str, message: str) -> None:
     (folder / "odd.csv").write_text(text)
     result = run("solve", folder / "spec.json", folder / "odd.csv", "--labelled-column", "known")
     assert result.exit_code == 2
-    assert words in " ".join(result.stderr.split())
+    assert message in " ".join(result.stderr.split())
 
 
 def test_solve_writes_membership_and_proof(folder: Path) -> None:

@@ -209,7 +209,7 @@ def test_progress_is_reported_after_every_fold() -> None:
 
 
 @pytest.mark.parametrize(
-    ("parameters", "words"),
+    ("parameters", "message"),
     [
         ({"features": None}, "features must be a feature map .* or a list of them to choose from, .* not None"),
         ({"features": 3}, "features must be a feature map .* not 3"),
@@ -238,8 +238,8 @@ def test_progress_is_reported_after_every_fold() -> None:
         ({"tolerance": -1.0}, "tolerance must be a number of at least 0"),
     ],
 )
-def test_unusable_parameters_raise(parameters: dict[str, Any], words: str) -> None:
-    with pytest.raises(ValueError, match=words):
+def test_unusable_parameters_raise(parameters: dict[str, Any], message: str) -> None:
+    with pytest.raises(ValueError, match=message):
         mlp.MomentClassifierCV(**{**QUICK, **parameters}).fit(X, y)
 
 

@@ -39,23 +39,23 @@ def test_the_usps_digits_from_files_of_every_kind(usps: Arrays, tmp_path: Path) 
 
 
 @pytest.mark.parametrize(
-    ("content", "words"),
+    ("content", "message"),
     [
         ("a,b\n1,2\n3,4\n", "no column of labels"),
         ("", "usps.csv"),
         ("l,x\n" + "".join(f"{d},0.5\n" for d in range(10)), "9298"),
     ],
 )
-def test_other_files_are_refused(tmp_path: Path, content: str, words: str) -> None:
+def test_other_files_are_refused(tmp_path: Path, content: str, message: str) -> None:
     (tmp_path / "usps.csv").write_text(content)
-    with pytest.raises(mlp.DataError, match=rf"{words}.*--data digits"):
+    with pytest.raises(mlp.DataError, match=rf"{message}.*--data digits"):
         load_digit_images(str(tmp_path / "usps.csv"))
 
 
 def test_a_folder_or_an_arff_file_without_the_digits_is_refused(tmp_path: Path) -> None:
     (tmp_path / "usps.arff").touch()
-    for given, words in ((tmp_path, "no zip.train.gz"), (tmp_path / "usps.arff", "not a complete ARFF file")):
-        with pytest.raises(mlp.DataError, match=rf"{words}.*--data digits"):
+    for given, message in ((tmp_path, "no zip.train.gz"), (tmp_path / "usps.arff", "not a complete ARFF file")):
+        with pytest.raises(mlp.DataError, match=rf"{message}.*--data digits"):
             load_digit_images(str(given))
 
 

@@ -194,7 +194,7 @@ def test_concat_has_one_block_and_one_tolerance_per_map() -> None:
 
 
 @pytest.mark.parametrize(
-    ("build", "words"),
+    ("build", "message"),
     [
         (lambda: mlp.Kernel("gauss"), "Kernel.kernel: Input should be 'rbf'"),
         (lambda: mlp.Kernel(gamma=-1.0), "Kernel.gamma: Input should be greater than 0"),
@@ -206,13 +206,13 @@ def test_concat_has_one_block_and_one_tolerance_per_map() -> None:
         (lambda: mlp.Transformer("PCA"), "an object with fit and transform"),
     ],
 )
-def test_unusable_parameters_of_maps_are_refused(build: object, words: str) -> None:
-    with pytest.raises(mlp.SpecError, match=words):
+def test_unusable_parameters_of_maps_are_refused(build: object, message: str) -> None:
+    with pytest.raises(mlp.SpecError, match=message):
         build()  # type: ignore[operator]
 
 
 @pytest.mark.parametrize(
-    ("features", "words"),
+    ("features", "message"),
     [
         (mlp.Kernel(landmarks=1000), "Kernel.landmarks is 1000, but there are only 120 points"),
         (mlp.Spectral(200), "needs more than 201 different points"),
@@ -223,8 +223,8 @@ def test_unusable_parameters_of_maps_are_refused(build: object, words: str) -> N
     ],
 )
 @pytest.mark.filterwarnings("ignore:invalid value", "ignore:overflow")
-def test_maps_that_do_not_fit_the_data_are_refused(features: mlp.FeatureMap, words: str) -> None:
-    with pytest.raises(mlp.CompileError, match=words):
+def test_maps_that_do_not_fit_the_data_are_refused(features: mlp.FeatureMap, message: str) -> None:
+    with pytest.raises(mlp.CompileError, match=message):
         mlp.Spec(features=features).compile(X, labelled=range(20))
 
 
@@ -261,11 +261,11 @@ def test_it_warns_if_only_the_labelled_set_is_feasible() -> None:
 
 def test_sparse_points_stay_sparse() -> None:
     random = np.random.default_rng(0)
-    words = sp.random_array((3000, 1500), density=0.005, rng=random, format="csr")
+    documents = sp.random_array((3000, 1500), density=0.005, rng=random, format="csr")
     for features in (mlp.Linear(), mlp.Linear(standardise=True)):
-        problem = mlp.Spec(features=features, tolerance=mlp.StandardError(1.0)).compile(words, labelled=range(200))
+        problem = mlp.Spec(features=features, tolerance=mlp.StandardError(1.0)).compile(documents, labelled=range(200))
         assert sp.issparse(problem.blocks[0].features)
-        assert problem.linear_program().matrix.nnz < 2 * words.nnz + 3000 + 2 * 1500 + 2
+        assert problem.linear_program().matrix.nnz < 2 * documents.nnz + 3000 + 2 * 1500 + 2
 
 
 class OneColumn(mlp.FeatureMap):
@@ -293,15 +293,15 @@ class Flat(OneColumn):
 
 
 @pytest.mark.parametrize(
-    ("features", "words"),
+    ("features", "message"),
     [
         (OneColumn(), r"OneColumn.transform returned 3 feature\(s\), but it named 1"),
         (NoTuple(), "NoTuple.learn must return the names"),
         (Flat(), "what Flat.transform returned must be a table"),
     ],
 )
-def test_mistakes_in_a_user_defined_map_are_named(features: mlp.FeatureMap, words: str) -> None:
-    with pytest.raises(mlp.CompileError, match=words):
+def test_mistakes_in_a_user_defined_map_are_named(features: mlp.FeatureMap, message: str) -> None:
+    with pytest.raises(mlp.CompileError, match=message):
         mlp.Spec(features=features).compile(X, labelled=[0])
 
 
@@ -326,8 +326,8 @@ def test_two_classes_of_one_kind_are_refused() -> None:
 @pytest.mark.slow
 def test_a_corpus_is_solved_without_becoming_dense() -> None:
     random = np.random.default_rng(0)
-    words = sp.random_array((20_000, 5_000), density=0.005, rng=random, format="csr")
-    problem = mlp.Spec(tolerance=mlp.StandardError(3.0)).compile(words, labelled=range(300))
+    documents = sp.random_array((20_000, 5_000), density=0.005, rng=random, format="csr")
+    problem = mlp.Spec(tolerance=mlp.StandardError(3.0)).compile(documents, labelled=range(300))
     with peak_memory() as peak:
         solution = mlp.solve(problem)
     assert solution.status is mlp.Status.OPTIMAL
@@ -338,9 +338,9 @@ def test_a_corpus_is_solved_without_becoming_dense() -> None:
 def test_a_corpus_compiles_without_becoming_dense() -> None:
     """20,000 documents of 5,000 words at half a per cent: dense it would be 800 MB."""
     random = np.random.default_rng(0)
-    words = sp.random_array((20_000, 5_000), density=0.005, rng=random, format="csr")
+    documents = sp.random_array((20_000, 5_000), density=0.005, rng=random, format="csr")
     with peak_memory() as peak:
-        problem = mlp.Spec(tolerance=mlp.StandardError(3.0)).compile(words, labelled=range(300))
+        problem = mlp.Spec(tolerance=mlp.StandardError(3.0)).compile(documents, labelled=range(300))
         problem.linear_program()
     assert peak.bytes is None or peak.bytes < 150e6
 

@@ -14,7 +14,7 @@ import momentlp as mlp
 from momentlp.plots import selection_plot
 
 
-def test_every_feature_map_has_a_line_named_by_what_sets_it_apart() -> None:
+def test_every_feature_map_has_a_line_named_by_the_parameters_that_differ() -> None:
     assert legend_texts(selection_plot(cv_model()))[:3] == ["linear", "kernel, gamma 0.1", "kernel, gamma 0.5"]
 
 

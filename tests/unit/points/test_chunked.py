@@ -56,13 +56,13 @@ def test_a_problem_from_arrays_may_be_chunked(source: tuple[np.ndarray, Any]) ->
 def test_small_tables_can_be_solved_saved_and_written_out(source: tuple[np.ndarray, Any], tmp_path: Path) -> None:
     X, table = source
     whole, chunked = (SPECS["sum"].compile(given, labelled=LABELLED) for given in (X, table))
-    one, two = mlp.solve(whole), mlp.solve(chunked)
-    assert two.status is mlp.Status.OPTIMAL
-    assert np.isclose(one.objective, two.objective, rtol=1e-9)
-    assert np.allclose(one.scores, two.scores)
-    assert str(one.balance()).splitlines()[:2] == str(two.balance()).splitlines()[:2]
-    assert close(two.separator.decision_function(table), two.separator.decision_function(X))
-    assert np.array_equal(two.separator.predict(table), two.separator.predict(X))
+    in_memory, in_chunks = mlp.solve(whole), mlp.solve(chunked)
+    assert in_chunks.status is mlp.Status.OPTIMAL
+    assert np.isclose(in_memory.objective, in_chunks.objective, rtol=1e-9)
+    assert np.allclose(in_memory.scores, in_chunks.scores)
+    assert str(in_memory.balance()).splitlines()[:2] == str(in_chunks.balance()).splitlines()[:2]
+    assert close(in_chunks.separator.decision_function(table), in_chunks.separator.decision_function(X))
+    assert np.array_equal(in_chunks.separator.predict(table), in_chunks.separator.predict(X))
     chunked.save(tmp_path / "problem.npz")
     assert_same(mlp.Problem.load(tmp_path / "problem.npz"), chunked)
     chunked.to_mps(tmp_path / "problem.mps")

@@ -17,7 +17,7 @@ def compile_with(X: object = GOOD, **known: object) -> mlp.Problem:
 
 
 @pytest.mark.parametrize(
-    ("X", "words"),
+    ("X", "message"),
     [
         (np.array([[0.0, np.nan]]), "row 0, column 1 is nan"),
         (np.array([[0.0], [np.inf]]), "row 1, column 0 is inf"),
@@ -39,14 +39,14 @@ def compile_with(X: object = GOOD, **known: object) -> mlp.Problem:
     ],
     ids=str,
 )
-def test_unusable_points_are_refused(X: object, words: str) -> None:
-    with pytest.raises(mlp.DataError, match=words) as caught:
+def test_unusable_points_are_refused(X: object, message: str) -> None:
+    with pytest.raises(mlp.DataError, match=message) as caught:
         compile_with(X)
     assert str(caught.value).startswith("X ")
 
 
 @pytest.mark.parametrize(
-    ("labelled", "words"),
+    ("labelled", "message"),
     [
         ([], "selects no point"),
         ([False, False, False], "selects no point"),
@@ -60,25 +60,25 @@ def test_unusable_points_are_refused(X: object, words: str) -> None:
     ],
     ids=str,
 )
-def test_unusable_labels_are_refused(labelled: object, words: str) -> None:
-    with pytest.raises(mlp.DataError, match=words) as caught:
+def test_unusable_labels_are_refused(labelled: object, message: str) -> None:
+    with pytest.raises(mlp.DataError, match=message) as caught:
         compile_with(labelled=labelled)
     assert str(caught.value).startswith("labelled ")
 
 
 @pytest.mark.parametrize(
-    ("mean", "words"),
+    ("mean", "message"),
     [([0.0], r"2 number\(s\)"), ([0.0, np.nan], "entry 1 is nan"), (["a", "b"], "numbers belong"), ([[0.0, 0.0]], "shape")],
     ids=str,
 )
-def test_an_unusable_mean_is_refused(mean: object, words: str) -> None:
-    with pytest.raises(mlp.DataError, match=words) as caught:
+def test_an_unusable_mean_is_refused(mean: object, message: str) -> None:
+    with pytest.raises(mlp.DataError, match=message) as caught:
         compile_with(mean=mean)
     assert str(caught.value).startswith("mean ")
 
 
 @pytest.mark.parametrize(
-    ("sample", "words"),
+    ("sample", "message"),
     [
         (np.zeros((2, 3)), r"sample has 3 column\(s\), but X has 2"),
         (np.zeros((0, 2)), "sample is empty"),
@@ -87,8 +87,8 @@ def test_an_unusable_mean_is_refused(mean: object, words: str) -> None:
     ],
     ids=str,
 )
-def test_an_unusable_sample_is_refused(sample: object, words: str) -> None:
-    with pytest.raises(mlp.DataError, match=words):
+def test_an_unusable_sample_is_refused(sample: object, message: str) -> None:
+    with pytest.raises(mlp.DataError, match=message):
         compile_with(sample=sample)
 
 

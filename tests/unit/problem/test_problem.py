@@ -36,7 +36,7 @@ def test_scaling_does_not_change_the_optimum(problem: mlp.Problem) -> None:
 
 
 @pytest.mark.parametrize(
-    ("change", "words"),
+    ("change", "message"),
     [
         ({"lower": 1.0, "upper": 0.0}, "lower must not exceed upper"),
         ({"lower": np.nan}, "neither may be NaN"),
@@ -51,7 +51,7 @@ def test_scaling_does_not_change_the_optimum(problem: mlp.Problem) -> None:
     ],
     ids=str,
 )
-def test_unusable_arguments_of_from_arrays_are_named(change: dict[str, object], words: str) -> None:
+def test_unusable_arguments_of_from_arrays_are_named(change: dict[str, object], message: str) -> None:
     arguments = {"A": np.ones((3, 2)), "lower": 0.0, "upper": 0.0} | change
-    with pytest.raises(mlp.DataError, match=words):
+    with pytest.raises(mlp.DataError, match=message):
         mlp.Problem.from_arrays(**arguments)

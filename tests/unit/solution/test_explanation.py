@@ -11,17 +11,17 @@ import momentlp as mlp
 X = np.random.default_rng(0).normal(size=(150, 2)) + 5.0
 
 
-def furthest(points: np.ndarray, mean: np.ndarray) -> float:
+def smallest_tolerance(points: np.ndarray, mean: np.ndarray) -> float:
     """Return the smallest rho by brute force: the minimum distance of the mean from a segment between two points."""
     best = np.abs(points - mean).max(axis=1).min()
     steps = np.linspace(0, 1, 201)[:, None]
-    for one in points:
-        ways = one + steps[:, None] * (points - one) - mean  # (steps, others, coordinates)
-        best = min(best, np.abs(ways).max(axis=2).min())
+    for point in points:
+        segments = point + steps[:, None] * (points - point) - mean  # (steps, others, coordinates)
+        best = min(best, np.abs(segments).max(axis=2).min())
     return float(best)
 
 
-NEAREST = furthest(X, np.zeros(2))
+NEAREST = smallest_tolerance(X, np.zeros(2))
 
 
 @pytest.mark.parametrize("tolerance", [mlp.Absolute(0.01), mlp.Relative(0.01), mlp.Absolute(0.0)], ids=str)

@@ -63,7 +63,7 @@ def test_an_isolated_backend_has_the_attributes_of_the_inner_one() -> None:
 
 
 @pytest.mark.parametrize(
-    ("how", "words"),
+    ("how", "message"),
     [
         ("abort", r"killed by SIGABRT(.|\n)*last lines that it printed:\n(.|\n)*assertion failed: basis != NULL"),
         ("segfault", "killed by SIGSEGV"),
@@ -71,8 +71,8 @@ def test_an_isolated_backend_has_the_attributes_of_the_inner_one() -> None:
         ("exit_with_code_3", "ended with exit code 3 without an answer"),
     ],
 )
-def test_a_crash_raises_an_error_that_says_how_the_worker_ended(how: str, words: str) -> None:
-    with pytest.raises(mlp.SolverError, match=rf"backend 'misbehaving' crashed: its worker process (.|\n)*{words}"):
+def test_a_crash_raises_an_error_that_says_how_the_worker_ended(how: str, message: str) -> None:
+    with pytest.raises(mlp.SolverError, match=rf"backend 'misbehaving' crashed: its worker process (.|\n)*{message}"):
         isolated(how)
 
 
@@ -80,9 +80,9 @@ def test_a_crash_raises_an_error_that_says_how_the_worker_ended(how: str, words:
 def test_a_solver_that_hangs_is_stopped_at_the_time_limit(how: str) -> None:
     solution = isolated(how, time_limit=0.3)
     assert solution.status is mlp.Status.LIMIT
-    words = re.fullmatch(r"stopped after (\S+) s by time_limit", solution.message)
-    assert words is not None, solution.message
-    assert float(words[1]) >= 0.3
+    match = re.fullmatch(r"stopped after (\S+) s by time_limit", solution.message)
+    assert match is not None, solution.message
+    assert float(match[1]) >= 0.3
     assert solution.objective == 0.0
     assert SIZE <= solution.bound < np.inf
 
@@ -138,7 +138,7 @@ def test_a_memory_limit_is_refused_on_other_systems_than_linux(monkeypatch: pyte
 
 
 @pytest.mark.parametrize(
-    ("how", "words"),
+    ("how", "message"),
     [
         ("return_text", "returned str, but it must return an Answer"),
         ("return_a_function", "returned what cannot be sent to the parent process"),
@@ -146,8 +146,8 @@ def test_a_memory_limit_is_refused_on_other_systems_than_linux(monkeypatch: pyte
         ("fail_with_unpicklable_error", "failed with RuntimeError: UnpicklableError: this and that"),
     ],
 )
-def test_a_broken_contract_is_the_backends_fault(how: str, words: str) -> None:
-    with pytest.raises(mlp.SolverError, match=f"backend 'misbehaving' {words}"):
+def test_an_isolated_backend_that_breaks_its_contract_is_named(how: str, message: str) -> None:
+    with pytest.raises(mlp.SolverError, match=f"backend 'misbehaving' {message}"):
         isolated(how)
 
 
@@ -197,7 +197,7 @@ def test_a_class_of_the_script_itself_cannot_be_loaded() -> None:
     assert solved == "OPTIMAL"
 
 
-def test_what_the_solver_does_not_need_is_not_sent() -> None:
+def test_feature_maps_and_labels_are_not_sent() -> None:
     unsendable: Any = threading.Lock()
     blocks = tuple(replace(block, fitted=unsendable) for block in PROBLEM.blocks)
     assert mlp.solve(replace(PROBLEM, blocks=blocks), isolate=True).objective == pytest.approx(SIZE)
@@ -208,7 +208,7 @@ def test_sparse_and_infeasible_problems_can_be_isolated() -> None:
     assert mlp.solve(problem, isolate=True).status is mlp.Status.INFEASIBLE
 
 
-def test_what_a_solver_prints_does_not_mix_with_its_answer(capfd: pytest.CaptureFixture[str]) -> None:
+def test_output_of_a_solver_does_not_mix_with_its_answer(capfd: pytest.CaptureFixture[str]) -> None:
     assert isolated("print_in_every_way").objective == pytest.approx(SIZE)
     assert capfd.readouterr() == ("", "")
 
@@ -216,7 +216,7 @@ def test_what_a_solver_prints_does_not_mix_with_its_answer(capfd: pytest.Capture
 def test_verbose_shows_what_a_solver_prints(capsys: pytest.CaptureFixture[str]) -> None:
     isolated("print_in_every_way", verbose=True)
     out = capsys.readouterr().out
-    assert all(words in out for words in ("raw bytes", "said with print", "said with puts"))
+    assert all(message in out for message in ("raw bytes", "said with print", "said with puts"))
 
 
 @pytest.mark.parametrize("backend", ["highs", "scipy"])  # one that has a log to forward, one that prints
@@ -263,7 +263,7 @@ def test_a_warning_in_the_worker_is_a_warning_of_the_caller() -> None:
 
 
 @LINUX
-def test_nothing_is_left_behind() -> None:
+def test_no_file_thread_or_process_is_left_behind() -> None:
     def open_files() -> int:
         return len(list(Path("/proc/self/fd").iterdir()))
 
@@ -282,7 +282,7 @@ def test_nothing_is_left_behind() -> None:
 
 
 @LINUX
-def test_what_the_solver_started_ends_with_it(tmp_path: Path) -> None:
+def test_processes_that_the_solver_started_end_with_it(tmp_path: Path) -> None:
     def interrupt(text: str) -> None:
         raise ZeroDivisionError(text)
 
@@ -312,7 +312,7 @@ def test_a_worker_does_not_survive_its_parent(tmp_path: Path) -> None:
     assert gone
 
 
-def test_several_threads_at_once() -> None:
+def test_several_threads_can_isolate_at_the_same_time() -> None:
     problems = [half_space(120, 3, seed=seed) for seed in range(3)]
     with ThreadPoolExecutor(3) as pool:
         solutions = list(pool.map(lambda pair: mlp.solve(pair[0], "glpk", isolate=True), problems))

@@ -129,7 +129,7 @@ def test_unusable_sample_weights_are_refused(weight: object) -> None:
 
 
 @pytest.mark.parametrize(
-    ("build", "words"),
+    ("build", "message"),
     [
         (lambda: mlp.Share(0.5, 1.2), "Share.high: Input should be less than or equal to 1"),
         (lambda: mlp.Share(0.5, 0.2), "low must not exceed high"),
@@ -147,8 +147,8 @@ def test_unusable_sample_weights_are_refused(weight: object) -> None:
         (lambda: mlp.Moment(mlp.Absolute(1.0), 0.0, mlp.Absolute(1.0)), "Moment.features"),
     ],
 )
-def test_unusable_constraints_are_refused(build: object, words: str) -> None:
-    with pytest.raises(mlp.SpecError, match=words):
+def test_unusable_constraints_are_refused(build: object, message: str) -> None:
+    with pytest.raises(mlp.SpecError, match=message):
         build()  # type: ignore[operator]
 
 
@@ -170,7 +170,7 @@ def test_a_constraint_that_occurs_twice_gets_different_names() -> None:
 
 
 @pytest.mark.parametrize(
-    ("constraint", "words"),
+    ("constraint", "message"),
     [
         (mlp.Known([200]), "Known.positives holds index 200"),
         (mlp.Known([], [-1]), "Known.negatives holds index -1"),
@@ -183,8 +183,8 @@ def test_a_constraint_that_occurs_twice_gets_different_names() -> None:
         (mlp.Moment(mlp.Concat([mlp.Linear(), mlp.Linear()]), 1.0, mlp.Absolute(1.0)), "Moment.features must be one map"),
     ],
 )
-def test_constraints_that_do_not_fit_the_data_are_refused(constraint: mlp.Constraint, words: str) -> None:
-    with pytest.raises(mlp.MomentLPError, match=words):
+def test_constraints_that_do_not_fit_the_data_are_refused(constraint: mlp.Constraint, message: str) -> None:
+    with pytest.raises(mlp.MomentLPError, match=message):
         mlp.Spec(constraints=[constraint]).compile(X, labelled=[0])
 
 

@@ -135,7 +135,7 @@ def test_without_counts_labelled_points_count_by_weight() -> None:
 
 
 @pytest.mark.parametrize(
-    ("given", "words"),
+    ("given", "message"),
     [
         ({"labelled": known, "counts": [1.0, 2.0]}, r"counts must hold 6 number\(s\)"),
         ({"labelled": known, "counts": [1, 1, -1, 1, 1, 1]}, "counts must not be negative, but entry 2 is -1"),
@@ -145,8 +145,8 @@ def test_without_counts_labelled_points_count_by_weight() -> None:
         ({"mean": np.zeros(2)}, r"mean must hold 3 number\(s\)"),
     ],
 )
-def test_unusable_counts_labels_and_means_are_refused(given: dict[str, Any], words: str) -> None:
-    with pytest.raises(ValueError, match=words):
+def test_unusable_counts_labels_and_means_are_refused(given: dict[str, Any], message: str) -> None:
+    with pytest.raises(ValueError, match=message):
         mlp.Spec().prepare(X).compile(**given)
 
 

@@ -46,7 +46,7 @@ def test_tolerances_of_numpy_become_plain_numbers() -> None:
 
 
 @pytest.mark.parametrize(
-    ("text", "words"),
+    ("text", "message"),
     [
         ("{", "not valid JSON"),
         ("[]", "holds list"),
@@ -61,8 +61,8 @@ def test_tolerances_of_numpy_become_plain_numbers() -> None:
         ('{"constraints": [{"kind": "nope"}]}', r"Spec.constraints.0: 'nope' is not a registered kind"),
     ],
 )
-def test_bad_specs_name_the_field(text: str, words: str) -> None:
-    with pytest.raises(mlp.SpecError, match=words):
+def test_bad_specs_name_the_field(text: str, message: str) -> None:
+    with pytest.raises(mlp.SpecError, match=message):
         mlp.Spec.from_json(text)
 
 
