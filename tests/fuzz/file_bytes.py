@@ -11,13 +11,13 @@ from typing import Any
 import numpy as np
 
 import momentlp as mlp
-from fuzz import honest
+from fuzz import valid_files
 from momentlp.formats.container import compute_digest
 
 
 def small() -> bytes:
     """Return the bytes of the smallest saved problem."""
-    return honest.save_to_bytes(mlp.Problem.from_arrays([[-1.0], [2.0]], 0.0, 1.0))
+    return valid_files.save_to_bytes(mlp.Problem.from_arrays([[-1.0], [2.0]], 0.0, 1.0))
 
 
 def arrays_of(data: bytes) -> dict[str, np.ndarray]:

@@ -16,7 +16,7 @@ from random import Random
 import numpy as np
 
 import momentlp as mlp
-from fuzz import honest, mutate
+from fuzz import mutate, valid_files
 from momentlp.formats.tabular import Table, read_numbers, read_points
 from momentlp.points.arrays import is_sparse
 from momentlp.points.validation import as_indices, as_points, as_vector
@@ -68,7 +68,7 @@ def _use_spec(path: Path) -> None:
     if mlp.Spec.from_json(written).to_json() != written:
         raise AssertionError("a spec that was read is not the same after another trip through JSON")
     if not any(isinstance(part, mlp.Transformer) for part in spec.features.parts()):  # they may take any time
-        spec.compile(honest.points(), labelled=[0, 1, 2])
+        spec.compile(valid_files.points(), labelled=[0, 1, 2])
 
 
 def _use_problem(path: Path) -> None:
@@ -113,11 +113,11 @@ def _as_points(path: Path) -> None:
 
 
 TARGETS = {
-    "spec_json": Target(".json", _use_spec, honest.spec_json, mutate.spec_json),
-    "spec_yaml": Target(".yaml", _use_spec, honest.spec_yaml, mutate.spec_yaml),
-    "problem_file": Target(".npz", _use_problem, honest.problem_file, mutate.problem_file),
-    "data_csv": Target(".csv", _use_data, honest.data_csv, mutate.data_csv),
-    "data_npy": Target(".npy", _use_data, honest.data_npy, mutate.data_npy),
-    "data_npz": Target(".npz", _use_data, honest.data_npz, mutate.data_npz),
-    "data_parquet": Target(".parquet", _use_data, honest.data_parquet, mutate.data_parquet),
+    "spec_json": Target(".json", _use_spec, valid_files.spec_json, mutate.spec_json),
+    "spec_yaml": Target(".yaml", _use_spec, valid_files.spec_yaml, mutate.spec_yaml),
+    "problem_file": Target(".npz", _use_problem, valid_files.problem_file, mutate.problem_file),
+    "data_csv": Target(".csv", _use_data, valid_files.data_csv, mutate.data_csv),
+    "data_npy": Target(".npy", _use_data, valid_files.data_npy, mutate.data_npy),
+    "data_npz": Target(".npz", _use_data, valid_files.data_npz, mutate.data_npz),
+    "data_parquet": Target(".parquet", _use_data, valid_files.data_parquet, mutate.data_parquet),
 }

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 import momentlp as mlp
-from fuzz import honest
+from fuzz import valid_files
 from momentlp.formats.tabular import read_points
 
 
@@ -48,7 +48,7 @@ def test_files_that_hold_no_table_are_refused(tmp_path: Path, name: str, content
         with zipfile.ZipFile(path, "w") as archive:
             archive.writestr("readme.txt", b"hello")
     elif name == "short.parquet":
-        path.write_bytes(honest.data_parquet()[0][:-20])
+        path.write_bytes(valid_files.data_parquet()[0][:-20])
     with pytest.raises(mlp.DataError):
         mlp.Spec().compile(read_points(path), labelled=[0])
 

@@ -11,7 +11,7 @@ import pytest
 from helpers.same_problem import same_problem
 
 import momentlp as mlp
-from fuzz import honest
+from fuzz import valid_files
 from fuzz.file_bytes import arrays_of, load, pack_zip, sign_arrays, small, with_header
 
 
@@ -81,8 +81,8 @@ def test_content_is_checked_even_if_the_digest_is_right(tmp_path: Path) -> None:
 
 
 def test_a_map_whose_state_does_not_fit_is_refused(tmp_path: Path) -> None:
-    for problem in honest.problems():
-        arrays = arrays_of(honest.save_to_bytes(problem))
+    for problem in valid_files.problems():
+        arrays = arrays_of(valid_files.save_to_bytes(problem))
         assert same_problem(problem, load(sign_arrays(arrays), tmp_path))
         for key in (key for key in arrays if ".state." in key):
             for changed in (np.zeros((3, 3, 3)), np.full(arrays[key].shape, "x"), arrays[key].ravel()[:0]):

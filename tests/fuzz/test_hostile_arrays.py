@@ -15,7 +15,7 @@ import pytest
 import scipy.sparse as sp
 
 import momentlp as mlp
-from fuzz import honest
+from fuzz import valid_files
 from fuzz.file_bytes import arrays_of, claim_shape, load, npy_bytes, pack_zip, sign_arrays, small
 from momentlp.formats import npz
 from momentlp.formats.tabular import read_points
@@ -50,7 +50,7 @@ def test_sparse_indices_that_point_outside_never_reach_compiled_code(tmp_path: P
     np.savez(tmp_path / "data.npz", **{**arrays_of((tmp_path / "data.npz").read_bytes()), **changed})
     with pytest.raises(mlp.DataError):
         read_points(tmp_path / "data.npz")
-    arrays = arrays_of(honest.save_to_bytes(mlp.Problem.from_arrays(matrix, 0.0, 1.0)))
+    arrays = arrays_of(valid_files.save_to_bytes(mlp.Problem.from_arrays(matrix, 0.0, 1.0)))
     header = json.loads(arrays["header"].tobytes())
     header["blocks"][0]["features"]["shape"] = change.get("shape", [2, 2])
     arrays["header"] = np.frombuffer(json.dumps(header).encode(), dtype=np.uint8)
