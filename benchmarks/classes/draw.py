@@ -22,7 +22,7 @@ COLOURS = {
 }  # fmt: skip
 DASHED = ("ocsvm", "forest", "bagging", "walk-5")  # the second of two similar methods
 TICKS = (0.0, 0.3, 0.5, 0.7, 0.8, 0.9, 0.95, 0.98)
-TOP = 0.995
+MAX_F1_SHOWN = 0.995
 
 
 def draw(path: Path, rows: Sequence[Row]) -> None:
@@ -58,7 +58,7 @@ def _draw_line(panel: Any, name: str, labels: Sequence[int], means: Sequence[flo
 def _format_panel(panel: Any, dataset: str, labels: Sequence[int]) -> None:
     """Set title, ticks and scale. The scale is stretched towards 1, where the good methods are."""
     panel.set_yscale("function", functions=(lambda f1: -np.log(1.02 - np.minimum(f1, 1)), lambda y: 1.02 - np.exp(-y)))
-    panel.set_ylim(-0.03, TOP)
+    panel.set_ylim(-0.03, MAX_F1_SHOWN)
     panel.set_yticks(TICKS, [f"{tick:g}" for tick in TICKS])
     panel.set_xticks(np.arange(len(labels)), [str(n_known) for n_known in labels])
     panel.set_xlim(-0.35, len(labels) - 0.65)

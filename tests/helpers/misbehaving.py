@@ -74,8 +74,8 @@ class UnpicklableError(Exception):
     def __init__(self, one: str, two: str) -> None:
         super().__init__(f"{one} and {two}")
 
-    def __reduce_ex__(self, protocol: object) -> tuple[type, tuple[str]]:
-        return type(self), (str(self),)  # stated here, because other packages teach pickle to send errors in other ways
+    def __reduce__(self) -> tuple[type, tuple[str]]:
+        return type(self), (str(self),)  # stated here: with dask's tblib, errors without this method can be unpickled
 
 
 class OwnWarning(UserWarning):

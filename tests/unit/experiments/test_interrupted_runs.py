@@ -54,7 +54,7 @@ def reproduce(arguments: list[str], folder: Path) -> list[str]:
 
 
 def interrupt(command: list[str], folder: Path, n_results: int, sign: signal.Signals) -> subprocess.Popen[str]:
-    """Start a run, end it by a signal as soon as its journal holds so many results, and return the ended process."""
+    """Start a run, end it by a signal as soon as its journal holds ``n_results`` results, and return the ended process."""
     process = start(command)
     try:
         assert wait_until(lambda: count_results(folder) >= n_results or process.poll() is not None)
