@@ -53,9 +53,9 @@ class Mutant:
 
     def find(self, root: Path) -> list[Path]:
         """Return the file of every occurrence of the code."""
-        place = root / self.file
-        files = sorted(place.rglob("*.py")) if place.is_dir() else [place] if place.exists() else []
-        return [path for path in files for _ in range(path.read_text().count(self.old))]
+        path = root / self.file
+        files = sorted(path.rglob("*.py")) if path.is_dir() else [path] if path.exists() else []
+        return [file for file in files for _ in range(file.read_text().count(self.old))]
 
     def apply(self, root: Path) -> None:
         """Put the fault into a copy of the project."""
@@ -90,7 +90,7 @@ MUTANTS = (
     Mutant("a chunk is read twice", "momentlp/problem", "result[span] = part", "result[span] = 2 * part"),
     # from an answer to a status
     Mutant("a small share counts as empty", "momentlp/solving", "return certificate.bound <= NEGLIGIBLE * lightest", "return certificate.bound < ONE_POINT * lightest"),
-    Mutant("a limit counts as optimal", "momentlp/solving", "return Verdict(Status.LIMIT, words)", "return Verdict(Status.OPTIMAL, words)"),
+    Mutant("a limit counts as optimal", "momentlp/solving", "return Verdict(Status.LIMIT, message)", "return Verdict(Status.OPTIMAL, message)"),
     Mutant("an infeasible point is returned at a limit", "momentlp/solving", "return h * float(multiples.min())", "return h"),
     Mutant("a worker process has no deadline", "momentlp/solving/isolation.py", "        if options.time_limit is None:\n            return None", "        if True:\n            return None"),
     # from a spec to a problem, from a solution to a separator, files

@@ -132,15 +132,15 @@ def _build_answer(
     import swiglpk as glpk
 
     if code == 0:
-        words, outcome = next(entry for name, entry in STATUSES.items() if getattr(glpk, name) == status)
+        text, outcome = next(entry for name, entry in STATUSES.items() if getattr(glpk, name) == status)
     else:
         name = next((name for name in RETURN_CODES if getattr(glpk, name) == code), None)
-        words = RETURN_CODES[name] if name else f"return code {code}"
+        text = RETURN_CODES[name] if name else f"return code {code}"
         outcome = RETURN_OUTCOMES.get(name or "", Outcome.FAILED)
     return Answer(
         outcome=outcome,
         membership=program.memberships(primals),
         multipliers=np.array(duals[: program.n_moments]),
-        message=f"GLPK: {words}",
+        message=f"GLPK: {text}",
         iterations=iterations,
     )

@@ -38,7 +38,7 @@ N_EXTRA_POINTS = 100  # points near the hyperplane, in addition to those that a 
 CROWDED_SHARE, CROWDED_FACTOR = 0.97, 4
 SCORE_TOLERANCE = 1e-9  # relative to the weights: points with a smaller score lie on the hyperplane
 MOMENT_TOLERANCE = 1e-9  # a moment further beyond its bound, in units of one point, is violated
-MAX_ENTRIES_AT_ONCE = 20_000  # a matrix with up to so many entries goes to the simplex method as a whole
+MAX_ENTRIES_AT_ONCE = 20_000  # a matrix with more entries does not go to the simplex method as a whole
 MAX_ROUNDS = 200  # of solving and pricing
 MAX_PENALTY = 1e8  # penalty of the artificial column above which the problem is infeasible
 

@@ -1,4 +1,4 @@
-"""Measure what each default of MomentClassifier is worth: one is changed at a time, on splits not used elsewhere.
+"""Measure the effect of each default of MomentClassifier: one is changed at a time, on splits not used elsewhere.
 
 Run ``python -m benchmarks.classes.defaults --data FOLDER`` with the folder of the USPS digits. With ``--docs FOLDER`` it
 writes ``defaults.md`` there.
@@ -25,32 +25,32 @@ FIRST_SPLIT = 1000  # the benchmark of classes uses splits 0 to 9
 GRAPH: dict[str, Any] = {"n_components": 16, "n_neighbors": 5, "walk": 0.02, "scale": "range"}
 
 
-def _graph(**changed: Any) -> MomentClassifier:
+def _make_model(**changed: Any) -> MomentClassifier:
     return MomentClassifier(Spectral(**{**GRAPH, **changed}))
 
 
 VARIANTS: dict[str, MomentClassifier] = {
-    "the default": _graph(),
-    "8 components": _graph(n_components=8),
-    "12 components": _graph(n_components=12),
-    "24 components": _graph(n_components=24),
-    "3 neighbours": _graph(n_neighbors=3),
-    "7 neighbours": _graph(n_neighbors=7),
-    "10 neighbours": _graph(n_neighbors=10),
-    "no walk": _graph(walk=None),
-    "walk stops with 0.01": _graph(walk=0.01),
-    "walk stops with 0.05": _graph(walk=0.05),
-    "columns as they are": _graph(scale="none"),
-    "1.6 standard errors, no margin": _graph().set_params(tolerance=1.6),
-    "3.5 standard errors, no margin": _graph().set_params(tolerance=3.5),
-    "1.2 standard errors, no margin": _graph().set_params(tolerance=1.2, margin=0),
-    "no margin": _graph().set_params(margin=0),
-    "margin 0.15": _graph().set_params(margin=0.15),
-    "margin 0.5": _graph().set_params(margin=0.5),
-    "no smoothing": _graph().set_params(smoothing=None),
-    "smoothing 0.1": _graph().set_params(smoothing=0.1),
-    "smoothing 0.025": _graph().set_params(smoothing=0.025),
-    "bagging 10": _graph().set_params(bagging=10, random_state=0),
+    "the default": _make_model(),
+    "8 components": _make_model(n_components=8),
+    "12 components": _make_model(n_components=12),
+    "24 components": _make_model(n_components=24),
+    "3 neighbours": _make_model(n_neighbors=3),
+    "7 neighbours": _make_model(n_neighbors=7),
+    "10 neighbours": _make_model(n_neighbors=10),
+    "no walk": _make_model(walk=None),
+    "walk stops with 0.01": _make_model(walk=0.01),
+    "walk stops with 0.05": _make_model(walk=0.05),
+    "columns as they are": _make_model(scale="none"),
+    "1.6 standard errors, no margin": _make_model().set_params(tolerance=1.6),
+    "3.5 standard errors, no margin": _make_model().set_params(tolerance=3.5),
+    "1.2 standard errors, no margin": _make_model().set_params(tolerance=1.2, margin=0),
+    "no margin": _make_model().set_params(margin=0),
+    "margin 0.15": _make_model().set_params(margin=0.15),
+    "margin 0.5": _make_model().set_params(margin=0.5),
+    "no smoothing": _make_model().set_params(smoothing=None),
+    "smoothing 0.1": _make_model().set_params(smoothing=0.1),
+    "smoothing 0.025": _make_model().set_params(smoothing=0.025),
+    "bagging 10": _make_model().set_params(bagging=10, random_state=0),
 }
 
 
@@ -66,7 +66,7 @@ def measure(case: Case, number: int, usps: Path | None) -> dict[str, float] | No
 
 
 def main() -> None:
-    """Measure, print the table, and write it where asked."""
+    """Measure, print the table, and write it if --docs is given."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--data", type=Path, help="folder of the USPS digits; default: MOMENTLP_USPS")
     parser.add_argument("--docs", type=Path, help="folder to write defaults.md to")
@@ -84,7 +84,7 @@ def main() -> None:
     for name in VARIANTS:
         row = {"variant": name}
         for dataset, title in TITLES.items():
-            scores = [each[name] for (case, _), each in zip(work, found, strict=True) if each and case.dataset == dataset]
+            scores = [f1[name] for (case, _), f1 in zip(work, found, strict=True) if f1 and case.dataset == dataset]
             row[title] = f"{np.mean(scores):.3f}"
         rows.append(row)
     page = f"""# One default changed at a time

@@ -31,7 +31,7 @@ class Found:
 
 @dataclass(frozen=True)
 class Method:
-    """A method: its name in the report, what a reader must know of it, and the package it needs.
+    """A method: its name and a remark for the report, and the package that it needs.
 
     ``packaged`` is False for a method that users cannot install, because only this benchmark has it.
     """
@@ -47,18 +47,18 @@ class Method:
         found = self.run(unlabelled, sample, seed)
         return found if isinstance(found, Found) else Found(found)
 
-    def missing(self) -> str:
-        """Say why the method cannot be run here; empty if it can."""
+    def reason_missing(self) -> str:
+        """Return why the method cannot be run here; an empty text if it can."""
         if find_spec(self.package) is None:
             return f"{self.package} is not installed"
-        if self.run is _momentlp:
+        if self.run is _find_with_momentlp:
             import momentlp
 
             return "" if hasattr(momentlp, "MomentClassifier") else "this momentlp has no MomentClassifier"
         return ""
 
 
-def _momentlp(unlabelled: np.ndarray, sample: np.ndarray, _: int) -> Found:
+def _find_with_momentlp(unlabelled: np.ndarray, sample: np.ndarray, _: int) -> Found:
     from momentlp import MomentClassifier
 
     X = np.vstack([unlabelled, sample])
@@ -69,7 +69,7 @@ def _momentlp(unlabelled: np.ndarray, sample: np.ndarray, _: int) -> Found:
 
 
 METHODS: dict[str, Method] = {
-    OURS: Method("momentlp", "`MomentClassifier()`, nothing set", _momentlp, "momentlp"),
+    OURS: Method("momentlp", "`MomentClassifier()`, nothing set", _find_with_momentlp, "momentlp"),
     RIVAL: Method(
         "graph walk",
         "random walk with restart 0.01 on the graph of 10 neighbours, cut at the largest criterion; not in any package",
@@ -85,9 +85,9 @@ METHODS: dict[str, Method] = {
         pu.elkan_noto, "pulearn",
     ),
     "forest": Method("IsolationForest", "scikit-learn's, at its defaults", one_class.forest),
-    "ocsvm-selected": Method("OneClassSVM, selected", "nu and gamma of the largest criterion", one_class.svm_selected),
+    "ocsvm-selected": Method("OneClassSVM, selected", "nu and gamma of the largest criterion", one_class.select_svm),
     "forest-selected": Method(
-        "IsolationForest, selected", "contamination of the largest criterion", one_class.forest_selected
+        "IsolationForest, selected", "contamination of the largest criterion", one_class.select_forest
     ),
     "bagging-svc": Method(
         "pulearn bagging, SVC",

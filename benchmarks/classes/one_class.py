@@ -1,6 +1,6 @@
-"""What scikit-learn has for one class: OneClassSVM and IsolationForest, fitted to the sample.
+"""The one-class methods of scikit-learn, OneClassSVM and IsolationForest, fitted to the sample.
 
-Each comes twice: at its defaults, and with its settings selected without negatives.
+Each is used in two ways: with its defaults, and with settings that are selected without negatives.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ from sklearn.svm import OneClassSVM
 
 from benchmarks.classes.criterion import cut_off, folds, lee_liu
 
-__all__ = ["forest", "forest_selected", "svm", "svm_selected"]
+__all__ = ["forest", "select_forest", "select_svm", "svm"]
 
 NUS = (0.01, 0.05, 0.1, 0.2, 0.3, 0.5)
 GAMMAS = 2.0 ** np.arange(-6, 3)  # times the default
@@ -24,7 +24,7 @@ def svm(unlabelled: np.ndarray, sample: np.ndarray, _: int) -> np.ndarray:
     return OneClassSVM().fit(sample).predict(unlabelled) > 0
 
 
-def svm_selected(unlabelled: np.ndarray, sample: np.ndarray, seed: int) -> np.ndarray:
+def select_svm(unlabelled: np.ndarray, sample: np.ndarray, seed: int) -> np.ndarray:
     """Return the members by OneClassSVM with nu and gamma of the largest criterion."""
     default = 1 / (sample.shape[1] * sample.var())
     near, far = euclidean_distances(sample, squared=True), euclidean_distances(unlabelled, sample, squared=True)
@@ -34,15 +34,15 @@ def svm_selected(unlabelled: np.ndarray, sample: np.ndarray, seed: int) -> np.nd
         inner, outer = np.exp(-gamma * near), np.exp(-gamma * far)
         for nu in NUS:
             model = OneClassSVM(kernel="precomputed", nu=nu)
-            recall = sum(_hits(model, inner, out) for out in left_out) / len(sample)
+            recall = sum(_count_recalled(model, inner, out) for out in left_out) / len(sample)
             found = model.fit(inner).predict(outer) > 0
-            worth = float(lee_liu(np.array(recall), found.mean(), MIN_RECALL))
-            if worth > best:
-                best, members = worth, found
+            criterion = float(lee_liu(np.array(recall), found.mean(), MIN_RECALL))
+            if criterion > best:
+                best, members = criterion, found
     return members
 
 
-def _hits(model: OneClassSVM, kernel: np.ndarray, out: np.ndarray) -> int:
+def _count_recalled(model: OneClassSVM, kernel: np.ndarray, out: np.ndarray) -> int:
     fitted = model.fit(kernel[np.ix_(~out, ~out)])
     return int((fitted.predict(kernel[np.ix_(out, ~out)]) > 0).sum())
 
@@ -52,7 +52,7 @@ def forest(unlabelled: np.ndarray, sample: np.ndarray, seed: int) -> np.ndarray:
     return IsolationForest(random_state=seed).fit(sample).predict(unlabelled) > 0
 
 
-def forest_selected(unlabelled: np.ndarray, sample: np.ndarray, seed: int) -> np.ndarray:
+def select_forest(unlabelled: np.ndarray, sample: np.ndarray, seed: int) -> np.ndarray:
     """Return the members by IsolationForest with the cut-off (its contamination) of the largest criterion."""
     left_out = np.empty(len(sample))
     for out in folds(len(sample), seed):

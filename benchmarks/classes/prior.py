@@ -38,7 +38,7 @@ def measure(X: np.ndarray, labels: np.ndarray, split: int, options: argparse.Nam
 def format_page(rows: list[dict[str, float]]) -> str:
     """Return the page."""
     truth, estimate, low, high = (np.array([float(row[name]) for row in rows]) for name in FIELDS[-4:])
-    off = estimate - truth
+    error = estimate - truth
     covered = int(((low <= truth) & (truth <= high)).sum())
     first = rows[0]
     return f"""# The class prior, and how sure it is
@@ -50,9 +50,9 @@ def format_page(rows: list[dict[str, float]]) -> str:
 |---|---|
 | splits | {len(rows)} |
 | true share, mean | {truth.mean():.4f} |
-| mean absolute error of `class_prior_` | {np.abs(off).mean():.4f} |
-| mean error (found less true) | {off.mean():+.4f} |
-| largest absolute error | {np.abs(off).max():.4f} |
+| mean absolute error of `class_prior_` | {np.abs(error).mean():.4f} |
+| mean error (found less true) | {error.mean():+.4f} |
+| largest absolute error | {np.abs(error).max():.4f} |
 | intervals at {float(first["level"]):.0%} that cover the truth | {covered} of {len(rows)} |
 | width of the intervals, median | {np.median(high - low):.4f} |
 """

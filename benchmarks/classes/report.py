@@ -20,13 +20,13 @@ from benchmarks.classes.cases import DATASETS, MIN_LEFT, TITLES
 from benchmarks.classes.draw import draw
 from benchmarks.classes.methods import METHODS, OURS
 from benchmarks.classes.results import Result, Results
-from benchmarks.classes.summary import Row, mean_over, ranked, rows_of
+from benchmarks.classes.summary import Row, gather_rows, mean_over, rank_methods
 from benchmarks.common.report import format_markdown, package_version
 
 ABOUT = f"""A class is to be found among unlabelled points from a few known members, and nothing else: no negatives, no share
 of the class. Every method is at its defaults or selects its settings without negatives, by Lee and Liu's criterion: (recall
 of known members that were left out) squared over the share that is found. None sees the truth. What a peer
-leaves open (a base estimator, scaling, the least recall of a cut) was chosen on other splits than these.
+leaves open (a base estimator, scaling, the minimum recall of a cut) was chosen on other splits than these.
 
 USPS: each digit against the rest, 6198 images unlabelled, the known ones drawn from the other 3100. Other data: the known
 members are drawn from the class, all other rows are unlabelled; the columns of breast cancer and wine are standardised for
@@ -36,7 +36,7 @@ RULE = """*Packaged peers* are all methods but the graph walk. *Within one stand
 momentlp is no more than one standard error of the mean of the best method below that mean."""
 REASONS = """*Why* is what the figures say: momentlp misses more members than the method that is first, or takes in more
 others. Our reading of it: the set is held to the labelled mean of some smooth functions of the graph, so a part of the class
-that those hardly see may be left out, and a neighbour that they hardly tell apart taken in. The walk and the bagged machine
+that those hardly see may be left out, and a neighbour that they hardly distinguish taken in. The walk and the bagged machine
 go by nearness to labelled points alone.
 
 """
@@ -44,53 +44,55 @@ MEANS = ("precision", "recall", "share", "true_share", "prior", "seconds")
 PACKAGES = ("momentlp", "scikit-learn", "pulearn", "numpy", "scipy")
 
 
-def page(results: Sequence[Result], picture: str) -> str:
+def build_page(results: Sequence[Result], picture: str) -> str:
     """Return the page as Markdown."""
-    rows = rows_of(results)
-    names = ranked(rows)
+    rows = gather_rows(results)
+    names = rank_methods(rows)
     sections = [
-        ("", ABOUT.format(splits=_splits(rows))),
-        ("In short", _short(rows)),
-        ("Mean F1 over the classes", f"![F1 against the number of labels]({picture})\n\n{_means(rows, names)}"),
-        ("USPS zeros", "Precision / recall, means over the splits.\n\n" + _zeros(rows, names)),
-        ("How large is the class?", _shares(rows, names)),
-        ("Where momentlp is not first", _not_first(rows)),
-        *((f"{TITLES[dataset]}, F1 of every row", _f1(rows, names, dataset)) for dataset in _datasets(rows)),
-        ("The methods", _methods(results, names)),
+        ("", ABOUT.format(splits=_count_splits(rows))),
+        ("In short", _summarise(rows)),
+        ("Mean F1 over the classes", f"![F1 against the number of labels]({picture})\n\n{_table_of_means(rows, names)}"),
+        ("USPS zeros", "Precision / recall, means over the splits.\n\n" + _table_of_zeros(rows, names)),
+        ("How large is the class?", _table_of_shares(rows, names)),
+        ("Where momentlp is not first", _table_of_losses(rows)),
+        *((f"{TITLES[dataset]}, F1 of every row", _table_of_f1(rows, names, dataset)) for dataset in _datasets(rows)),
+        ("The methods", _table_of_methods(results, names)),
     ]
     text = ["# Find a class from a few labels", *(f"## {head}\n\n{body}" if head else body for head, body in sections)]
-    return "\n\n".join([*text, _made()]) + "\n"
+    return "\n\n".join([*text, _describe_origin()]) + "\n"
 
 
-def _splits(rows: Sequence[Row]) -> str:
+def _count_splits(rows: Sequence[Row]) -> str:
     counts = sorted({row.splits for row in rows})
     return str(counts[0]) if len(counts) == 1 else f"{counts[0]} to {counts[-1]}"
 
 
-def _short(rows: Sequence[Row]) -> str:
+def _summarise(rows: Sequence[Row]) -> str:
     lines = []
     for title, chosen in (("USPS", [row for row in rows if row.case.dataset == "usps"]), ("all data", rows)):
         ours = [row for row in chosen if OURS in row.f1]
         if not ours:
             lines.append(f"- {title}: momentlp was not run.")
             continue
-        ahead, first, near = (sum(map(test, ours)) for test in (Row.ahead, lambda row: row.first() == OURS, Row.near))
+        ahead, first, near = (
+            sum(map(test, ours)) for test in (Row.is_ahead, lambda row: row.first() == OURS, Row.is_near_first)
+        )
         lines.append(
             f"- {title}, {len(ours)} rows: momentlp is ahead of every packaged peer in {ahead}; with the graph walk "
             f"counted, it is first in {first}, and first or within one standard error of first in {near}."
         )
-    return "\n".join([*lines, *_incomplete(rows), "", RULE])
+    return "\n".join([*lines, *_list_incomplete(rows), "", RULE])
 
 
-def _incomplete(rows: Sequence[Row]) -> Iterator[str]:
-    """Name the methods that did not run on all rows, so that a missing peer is not taken for a beaten one."""
+def _list_incomplete(rows: Sequence[Row]) -> Iterator[str]:
+    """Name the methods that did not run on all rows, so that readers do not think that they were worse."""
     for name, method in METHODS.items():
-        there = sum(name in row.f1 for row in rows)
-        if there < len(rows):
-            yield f"- Not complete: {method.title} ran on all splits of {there} rows of {len(rows)} only."
+        n_rows = sum(name in row.f1 for row in rows)
+        if n_rows < len(rows):
+            yield f"- Not complete: {method.title} ran on all splits of {n_rows} rows of {len(rows)} only."
 
 
-def _means(rows: Sequence[Row], names: Sequence[str]) -> str:
+def _table_of_means(rows: Sequence[Row], names: Sequence[str]) -> str:
     """Return mean F1 by data set and number of labels."""
     table = []
     for dataset in _datasets(rows):
@@ -98,33 +100,33 @@ def _means(rows: Sequence[Row], names: Sequence[str]) -> str:
             chosen = _rows(rows, dataset, n_known)
             figures = {name: mean_over(chosen, name, attrgetter("f1")) for name in names}
             head = {"data": TITLES[dataset], "classes": str(len(chosen)), "labels": str(n_known)}
-            table.append(head | _bold({name: (figures[name], f"{figures[name]:.3f}") for name in names}))
+            table.append(head | _mark_best({name: (figures[name], f"{figures[name]:.3f}") for name in names}))
     return format_markdown(table)
 
 
-def _f1(rows: Sequence[Row], names: Sequence[str], dataset: str) -> str:
+def _table_of_f1(rows: Sequence[Row], names: Sequence[str], dataset: str) -> str:
     table = []
     for row in rows:
         if row.case.dataset == dataset:
             head = {"class": str(row.case.target), "labels": str(row.case.n_known)}
             cells = {name: (row.f1[name], f"{row.f1[name]:.3f} ± {row.error(name):.3f}") for name in names if name in row.f1}
-            table.append(head | _bold({name: cells.get(name, (math.nan, "-")) for name in names}))
+            table.append(head | _mark_best({name: cells.get(name, (math.nan, "-")) for name in names}))
     return format_markdown(table)
 
 
-def _zeros(rows: Sequence[Row], names: Sequence[str]) -> str:
+def _table_of_zeros(rows: Sequence[Row], names: Sequence[str]) -> str:
     zeros = [row for row in rows if (row.case.dataset, row.case.target) == ("usps", 0)]
     if not zeros:
         return "USPS was not run."
     table = []
     for name in names:
-        pairs = {row.case.n_known: [row.over(name, attrgetter(kind)) for kind in ("precision", "recall")] for row in zeros}
-        cells = {f"{n_known} labels": " / ".join(map(_three, pair)) for n_known, pair in pairs.items()}
+        pairs = {row.case.n_known: [row.mean(name, attrgetter(kind)) for kind in ("precision", "recall")] for row in zeros}
+        cells = {f"{n_known} labels": " / ".join(map(_three_decimals, pair)) for n_known, pair in pairs.items()}
         table.append({"method": METHODS[name].title} | cells)
     return format_markdown(table)
 
 
-def _shares(rows: Sequence[Row], names: Sequence[str]) -> str:
+def _table_of_shares(rows: Sequence[Row], names: Sequence[str]) -> str:
     """Return how far the share that is found is from the true one."""
     kinds: list[tuple[str, str, Callable[[Result], float]]] = [
         (METHODS[name].title, name, lambda result: abs(result.share - result.true_share)) for name in names
@@ -132,7 +134,8 @@ def _shares(rows: Sequence[Row], names: Sequence[str]) -> str:
     if OURS in names:
         kinds.insert(1, ("momentlp, `class_prior_`", OURS, lambda result: abs(result.prior - result.true_share)))
     table = [
-        {"method": title} | {TITLES[data]: _three(mean_over(_rows(rows, data), name, value)) for data in _datasets(rows)}
+        {"method": title}
+        | {TITLES[data]: _three_decimals(mean_over(_rows(rows, data), name, value)) for data in _datasets(rows)}
         for title, name, value in kinds
     ]
     return "Mean distance between the share of the unlabelled points that is found and the true one.\n\n" + format_markdown(
@@ -140,7 +143,7 @@ def _shares(rows: Sequence[Row], names: Sequence[str]) -> str:
     )
 
 
-def _not_first(rows: Sequence[Row]) -> str:
+def _table_of_losses(rows: Sequence[Row]) -> str:
     table = []
     for row in rows:
         first = row.first()
@@ -155,10 +158,10 @@ def _not_first(rows: Sequence[Row]) -> str:
                 "first": METHODS[first].title,
                 "its F1": f"{row.f1[first]:.3f}",
                 "behind": f"{row.f1[first] - row.f1[OURS]:.3f}",
-                "why": _why(row, first),
+                "why": _explain(row, first),
                 "error of its mean": f"{row.error(first):.3f}",
                 "error of the paired difference": f"{row.paired_error(first):.3f}",
-                "within one error of its mean": "yes" if row.near() else "no",
+                "within one error of its mean": "yes" if row.is_near_first() else "no",
             }
         )
     return (
@@ -170,15 +173,15 @@ def _not_first(rows: Sequence[Row]) -> str:
     )
 
 
-def _why(row: Row, first: str) -> str:
+def _explain(row: Row, first: str) -> str:
     """Say whether momentlp misses more members than the method that is first, or takes in more others."""
-    ours, theirs = ([row.over(name, attrgetter(kind)) for kind in ("precision", "recall")] for name in (OURS, first))
+    ours, theirs = ([row.mean(name, attrgetter(kind)) for kind in ("precision", "recall")] for name in (OURS, first))
     kind = 0 if theirs[0] - ours[0] > theirs[1] - ours[1] else 1
-    words = ("takes in more", "misses more")[kind], ("precision", "recall")[kind]
-    return f"{words[0]}: {words[1]} {ours[kind]:.3f}, not {theirs[kind]:.3f}"
+    reason, metric = ("takes in more", "misses more")[kind], ("precision", "recall")[kind]
+    return f"{reason}: {metric} {ours[kind]:.3f}, not {theirs[kind]:.3f}"
 
 
-def _methods(results: Sequence[Result], names: Sequence[str]) -> str:
+def _table_of_methods(results: Sequence[Result], names: Sequence[str]) -> str:
     table = []
     for name in names:
         seconds = [result.seconds for result in results if result.method == name and result.dataset == "usps"]
@@ -191,7 +194,7 @@ def _methods(results: Sequence[Result], names: Sequence[str]) -> str:
     )
 
 
-def _bold(cells: dict[str, tuple[float, str]]) -> dict[str, str]:
+def _mark_best(cells: dict[str, tuple[float, str]]) -> dict[str, str]:
     """Name the columns by the titles of the methods; the largest figure, as printed, is bold."""
     best = max((round(value, 3) for value, _ in cells.values() if not math.isnan(value)), default=math.nan)
     return {
@@ -212,11 +215,11 @@ def _rows(rows: Sequence[Row], dataset: str, n_known: int | None = None) -> list
     return [row for row in rows if row.case.dataset == dataset and n_known in (None, row.case.n_known)]
 
 
-def _three(value: float) -> str:
+def _three_decimals(value: float) -> str:
     return "-" if math.isnan(value) else f"{value:.3f}"
 
 
-def _made() -> str:
+def _describe_origin() -> str:
     versions = ", ".join(f"{package} {package_version(package)}" for package in PACKAGES)
     return (
         "Made by `python -m benchmarks.classes.run` and `python -m benchmarks.classes.report --docs "
@@ -231,7 +234,7 @@ def _write_rows(path: Path, rows: Sequence[Row]) -> None:
         table.writerow(["dataset", "class", "labels", "method", "splits", "f1", "error", *MEANS])
         for row in rows:
             for name in row.results:
-                means = [row.f1[name], row.error(name), *(row.over(name, attrgetter(head)) for head in MEANS)]
+                means = [row.f1[name], row.error(name), *(row.mean(name, attrgetter(head)) for head in MEANS)]
                 head = [row.case.dataset, row.case.target, row.case.n_known, name, row.splits]
                 table.writerow([*head, *(f"{mean:.5f}" for mean in means)])
 
@@ -247,14 +250,14 @@ def main() -> None:
     results = [result for result in results if options.splits is None or result.split < options.splits]
     if not results:
         parser.error(f"no results in {', '.join(map(str, options.results))}: run python -m benchmarks.classes.run first")
-    text = page(results, "classes.png")
+    text = build_page(results, "classes.png")
     if options.docs is None:
         print(text)
         return
     options.docs.mkdir(parents=True, exist_ok=True)
     (options.docs / "classes.md").write_text(text)
-    _write_rows(options.docs / "classes.csv", rows_of(results))
-    draw(options.docs / "classes.png", rows_of(results))
+    _write_rows(options.docs / "classes.csv", gather_rows(results))
+    draw(options.docs / "classes.png", gather_rows(results))
     print(f"written: classes.md, classes.csv and classes.png in {options.docs}")
 
 

@@ -24,7 +24,7 @@ Key = tuple[Case, int, str]
 
 @dataclass(frozen=True)
 class Result:
-    """What one method did on one split of a case. ``prior`` is NaN where a method estimates none."""
+    """The result of one method on one split of a case. ``prior`` is NaN for methods that do not estimate it."""
 
     dataset: str
     target: int
@@ -46,13 +46,13 @@ class Result:
 
     @property
     def key(self) -> Key:
-        """What identifies a result."""
+        """Case, split and method, which identify the result."""
         return self.case, self.split, self.method
 
 
 HEADS = [field.name for field in fields(Result)]
-READ = {"int": int, "float": float, "str": str}
-TYPES = {field.name: READ[str(field.type)] for field in fields(Result)}
+CONVERTERS = {"int": int, "float": float, "str": str}
+TYPES = {field.name: CONVERTERS[str(field.type)] for field in fields(Result)}
 
 
 class Results:
@@ -61,37 +61,39 @@ class Results:
     def __init__(self, path: Path) -> None:
         self.path = path
         path.parent.mkdir(parents=True, exist_ok=True)
-        with self._locked() as stream:
+        with self._open_locked() as stream:
             if not stream.read(1):
-                stream.write(_line(HEADS))
+                stream.write(_format_line(HEADS))
             else:
-                _drop_cut_line(stream)
+                _drop_cut_format_line(stream)
 
     def read(self) -> list[Result]:
-        """Return everything, oldest first."""
-        with self._locked() as stream:
+        """Return all results, the oldest first."""
+        with self._open_locked() as stream:
             return _parse(stream)
 
     def append(self, result: Result) -> None:
         """Write one line."""
-        with self._locked() as stream:
+        with self._open_locked() as stream:
             stream.seek(0, io.SEEK_END)
-            stream.write(_line(list(asdict(result).values())))
+            stream.write(_format_line(list(asdict(result).values())))
 
     def drop(self, unwanted: Callable[[Result], bool]) -> int:
         """Remove results, and return how many. The old file is kept as ``NAME.before.csv``."""
-        with self._locked() as stream:
+        with self._open_locked() as stream:
             results = _parse(stream)
             kept = [result for result in results if not unwanted(result)]
             if len(kept) < len(results):
                 shutil.copyfile(self.path, self.path.with_suffix(".before.csv"))
                 stream.seek(0)
                 stream.truncate()
-                stream.write("".join([_line(HEADS), *(_line(list(asdict(result).values())) for result in kept)]))
+                stream.write(
+                    "".join([_format_line(HEADS), *(_format_line(list(asdict(result).values())) for result in kept)])
+                )
         return len(results) - len(kept)
 
     @contextmanager
-    def _locked(self) -> Iterator[IO[str]]:
+    def _open_locked(self) -> Iterator[IO[str]]:
         self.path.touch()
         with self.path.open("r+", newline="") as stream:
             fcntl.flock(stream, fcntl.LOCK_EX)
@@ -102,16 +104,16 @@ def _parse(stream: IO[str]) -> list[Result]:
     return [Result(**{head: TYPES[head](row[head]) for head in HEADS}) for row in csv.DictReader(stream)]
 
 
-def _line(values: list[object]) -> str:
+def _format_line(values: list[object]) -> str:
     text = io.StringIO()
     csv.writer(text, lineterminator="\n").writerow(values)
     return text.getvalue()
 
 
-def _drop_cut_line(stream: IO[str]) -> None:
+def _drop_cut_format_line(stream: IO[str]) -> None:
     stream.seek(0)
     text = stream.read()
     if not text.endswith("\n"):
         stream.seek(0)
         stream.truncate()
-        stream.write(text[: text.rfind("\n") + 1] or _line(HEADS))
+        stream.write(text[: text.rfind("\n") + 1] or _format_line(HEADS))

@@ -77,14 +77,14 @@ def _parse_options() -> argparse.Namespace:
 
 
 def _list_tasks(options: argparse.Namespace) -> list[Key]:
-    """Return what was asked for and can be run, method by method; print what cannot."""
+    """Return the tasks that were asked for and can be run, method by method; print which cannot."""
     possible = list(_list_cases(options))
     methods = []
     for name, method in METHODS.items():
         if name in options.methods:
-            missing = method.missing()
-            if missing:
-                print(f"{name} is left out: {missing}")
+            reason = method.reason_missing()
+            if reason:
+                print(f"{name} is left out: {reason}")
             else:
                 methods.append(name)
     return [(case, number, name) for name in methods for number in range(options.splits) for case in possible]

@@ -14,7 +14,7 @@ from momentlp.plots import GREY, RED, new_axes
 
 __all__ = ["draw_growth"]
 
-# Okabe and Ito's colours, which colour-blind readers can tell apart; momentlp in the red of the other pictures.
+# Okabe and Ito's colours, which colour-blind readers can distinguish; momentlp has the red of the other pictures.
 COLOURS = {
     REFERENCE: RED, "momentlp, highs": RED, "highspy": "#0072B2", "highspy, tuned": "#0072B2", "scipy linprog": "#56B4E9",
     "GLPK": "#000000", "Pyomo": "#009E73", "CVXPY": "#CC79A7", "linopy": "#E69F00", "OR-tools PDLP": "#7A5C99",

@@ -149,14 +149,17 @@ def measure_side_by_side(
     """Run peers on one case in turns. Where all together would fill the memory, run each once, one after the other."""
     if numbers.get("n", 0) * numbers.get("m", 0) > MAX_ENTRIES_TOGETHER:
         ended = {peer: measure_once(peer, case, numbers, limit) for peer in peers}
-        return {peer: _measurement(peer, one, [run["seconds"] for run in one.runs]) for peer, one in ended.items()}
+        return {
+            peer: _build_measurement(peer, process, [run["seconds"] for run in process.runs])
+            for peer, process in ended.items()
+        }
     with ExitStack() as stack:
         running = {peer: stack.enter_context(RunningPeer(peer, case, numbers, limit)) for peer in peers}
         seconds = time_interleaved(running, rounds, budget)
-    return {peer: _measurement(peer, one, seconds[peer]) for peer, one in running.items()}
+    return {peer: _build_measurement(peer, process, seconds[peer]) for peer, process in running.items()}
 
 
-def _measurement(peer: str, process: RunningPeer, seconds: list[float]) -> Measurement:
+def _build_measurement(peer: str, process: RunningPeer, seconds: list[float]) -> Measurement:
     runs = process.runs[len(process.runs) - len(seconds) :]
     modelling = [math.nan if run["modelling"] is None else run["modelling"] for run in runs]
     return Measurement(peer, seconds, [t - m for t, m in zip(seconds, modelling, strict=True)], process)

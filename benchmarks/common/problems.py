@@ -22,13 +22,13 @@ from momentlp.datasets.usps import usps_split
 
 __all__ = ["Case", "describe_case", "is_certified", "make_case", "make_paper_problem", "write_gaussians"]
 
-# Of the Gaussians:
+# The Gaussians
 CLASS_SHARE = 0.2
 CLASS_SHIFT = 3.0  # standard deviations between the class and the other points
 N_LABELLED = 200
 EPS_PER_POINT = 0.02  # the tolerance on the sum is EPS_PER_POINT * n
-BLOCK_ROWS = 100_000  # made and write_gaussians at a time, so the points are the same in memory and on disk
-# Of the ring:
+BLOCK_ROWS = 100_000  # drawn at a time, in memory as on disk, so that the points are the same
+# The ring
 RING_GAMMA, RING_EPS = 0.5, 0.5
 
 

@@ -84,7 +84,7 @@ def write_page(
 
 
 def format_number(value: float, digits: int = 3) -> str:
-    """Return a number with so many significant digits; a dash for NaN."""
+    """Return a number with ``digits`` significant digits; a dash for NaN."""
     if math.isnan(value):
         return "-"
     places = max(0, digits - 1 - math.floor(math.log10(abs(value)))) if value else 0

@@ -1,9 +1,9 @@
-"""Measure what momentlp costs over a hand-written highspy call, on the USPS problem of the paper.
+"""Measure what momentlp costs over a direct call of highspy, on the USPS problem of the paper.
 
 Run ``python -m benchmarks.cost.overhead``. It finds the same optimum (6198 points, 256 moments, eps = 30) in three ways:
 
-``by hand``               centre the matrix and pass it to highspy with HiGHS's own defaults, as its examples do;
-``by hand, same options`` the same with the options that the ``highs`` backend sets: the rest is the cost of momentlp;
+``highspy``               centre the matrix and pass it to highspy with HiGHS's own defaults, as its examples do;
+``highspy, same options`` the same with the options that the ``highs`` backend sets: the rest is the cost of momentlp;
 ``momentlp``              ``Spec.compile`` and ``solve``: validation, scaling, solving, certificate.
 """
 
@@ -21,7 +21,7 @@ from benchmarks.common.usps_digits import split_usps_digits
 EPS = 30.0
 
 
-def by_hand(X: np.ndarray, sample: np.ndarray, options: dict[str, Any]) -> float:
+def solve_with_highspy(X: np.ndarray, sample: np.ndarray, options: dict[str, Any]) -> float:
     """Solve the paper's problem with nothing but numpy and highspy."""
     A = X - sample.mean(axis=0)
     n, m = A.shape
@@ -39,7 +39,7 @@ def by_hand(X: np.ndarray, sample: np.ndarray, options: dict[str, Any]) -> float
     return float(highs.getInfo().objective_function_value)
 
 
-def with_momentlp(X: np.ndarray, sample: np.ndarray) -> float:
+def solve_with_momentlp(X: np.ndarray, sample: np.ndarray) -> float:
     """Solve the paper's problem as a user would."""
     solution = mlp.solve(mlp.Spec(tolerance=mlp.Absolute(EPS)).compile(X, sample=sample), "highs")
     assert solution.certificate.holds()
@@ -50,18 +50,18 @@ def main() -> None:
     """Print the three times and their ratios."""
     X, sample = split_usps_digits()
     same = {"presolve": "off", "simplex_scale_strategy": 0}
-    objectives = [by_hand(X, sample, {}), by_hand(X, sample, same), with_momentlp(X, sample)]
+    objectives = [solve_with_highspy(X, sample, {}), solve_with_highspy(X, sample, same), solve_with_momentlp(X, sample)]
     print(f"objectives: {objectives}")
     seconds = time_interleaved(
         {
-            "by hand": lambda: by_hand(X, sample, {}),
-            "by hand, same options": lambda: by_hand(X, sample, same),
-            "momentlp": lambda: with_momentlp(X, sample),
+            "highspy": lambda: solve_with_highspy(X, sample, {}),
+            "highspy, same options": lambda: solve_with_highspy(X, sample, same),
+            "momentlp": lambda: solve_with_momentlp(X, sample),
         },
         rounds=9,
     )
-    print_ratios(seconds, "by hand")
-    print_ratios(seconds, "by hand, same options")
+    print_ratios(seconds, "highspy")
+    print_ratios(seconds, "highspy, same options")
 
 
 if __name__ == "__main__":

@@ -71,7 +71,7 @@ def measure_growth(along: str, sizes: list[int], options: argparse.Namespace) ->
             case, numbers, running = "gaussians on disk", {**numbers, "scratch": str(options.scratch.resolve())}, [REFERENCE]
         limit = options.limit if case == "gaussians" else options.long
         found = measure_side_by_side(running, case, numbers, limit=limit, rounds=options.rounds, budget=options.budget)
-        rows = [_record(along, n, m, case, peer, one) for peer, one in found.items()]
+        rows = [_record(along, n, m, case, peer, measured) for peer, measured in found.items()]
         print(f"\nn = {n:,}, m = {m}")
         print_table([_row(record) for record in rows])
         running = [record["way"] for record in rows if not record["gave_up"]]
@@ -79,19 +79,19 @@ def measure_growth(along: str, sizes: list[int], options: argparse.Namespace) ->
     return records
 
 
-def _record(along: str, n: int, m: int, case: str, peer: str, one: Any) -> Record:
+def _record(along: str, n: int, m: int, case: str, peer: str, measured: Any) -> Record:
     return {
         "along": along,
         "n": n,
         "m": m,
         "case": case,
         "way": peer,
-        "seconds": statistics.median(one.seconds or [math.nan]),
-        "modelling": one.modelling,
-        "memory": one.process.memory,
-        "objective": one.process.runs[-1]["objective"] if one.process.runs else math.nan,
-        "rounds": len(one.seconds),
-        "gave_up": one.process.gave_up,
+        "seconds": statistics.median(measured.seconds or [math.nan]),
+        "modelling": measured.modelling,
+        "memory": measured.process.memory,
+        "objective": measured.process.runs[-1]["objective"] if measured.process.runs else math.nan,
+        "rounds": len(measured.seconds),
+        "gave_up": measured.process.gave_up,
     }
 
 

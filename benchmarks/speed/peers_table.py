@@ -33,54 +33,56 @@ def measure(case: str, numbers: dict[str, Any], options: argparse.Namespace) -> 
     chosen = [peer for peer in PEERS if not options.only or peer in (REFERENCE, *options.only.split(","))]
     found = measure_side_by_side(chosen, case, numbers, limit=options.limit, rounds=options.rounds, budget=options.budget)
     reference = found[REFERENCE]
-    ordered = sorted(found.values(), key=lambda one: statistics.median(one.seconds or [math.inf]))
-    return [_row(one, reference) for one in ordered], [_record(one, case, numbers, reference) for one in ordered]
+    ordered = sorted(found.values(), key=lambda measured: statistics.median(measured.seconds or [math.inf]))
+    return [_row(measured, reference) for measured in ordered], [
+        _record(measured, case, numbers, reference) for measured in ordered
+    ]
 
 
-def _row(one: Measurement, reference: Measurement) -> Row:
-    peer, seconds = PEERS[one.peer], one.seconds
+def _row(measured: Measurement, reference: Measurement) -> Row:
+    peer, seconds = PEERS[measured.peer], measured.seconds
     if not seconds:
-        return dict.fromkeys(HEADS, "-") | {"way": one.peer, "remark": one.process.gave_up}
+        return dict.fromkeys(HEADS, "-") | {"way": measured.peer, "remark": measured.process.gave_up}
     middle, low, high = map(format_number, (statistics.median(seconds), min(seconds), max(seconds)))
     return {
-        "way": one.peer,
+        "way": measured.peer,
         "together s": f"{middle} ({low}-{high})",
-        "modelling s": format_number(one.modelling),
-        "solving s": format_number(statistics.median(one.solving)),
+        "modelling s": format_number(measured.modelling),
+        "solving s": format_number(statistics.median(measured.solving)),
         "ratio": format_number(median_ratio(seconds, reference.seconds)),
-        "ratio, solving": format_number(median_ratio(one.solving, reference.solving)),
-        "memory": format_bytes(one.process.memory),
-        "objective": f"{one.process.runs[-1]['objective']:.6f}",
-        "off": f"{_relative_difference(one, reference):.0e}".replace("0e+00", "0") if peer.same_problem else "-",
+        "ratio, solving": format_number(median_ratio(measured.solving, reference.solving)),
+        "memory": format_bytes(measured.process.memory),
+        "objective": f"{measured.process.runs[-1]['objective']:.6f}",
+        "off": f"{_relative_difference(measured, reference):.0e}".replace("0e+00", "0") if peer.same_problem else "-",
         "rounds": str(len(seconds)),
-        "remark": peer.remark + (f"; then {one.process.gave_up}" if one.process.gave_up else ""),
+        "remark": peer.remark + (f"; then {measured.process.gave_up}" if measured.process.gave_up else ""),
     }
 
 
-def _record(one: Measurement, case: str, numbers: dict[str, Any], reference: Measurement) -> dict[str, Any]:
-    last = one.process.runs[-1] if one.process.runs else {}
+def _record(measured: Measurement, case: str, numbers: dict[str, Any], reference: Measurement) -> dict[str, Any]:
+    last = measured.process.runs[-1] if measured.process.runs else {}
     return {
         "case": describe_case(case, **numbers),
-        "way": one.peer,
-        "seconds": statistics.median(one.seconds or [math.nan]),
-        "least": min(one.seconds, default=math.nan),
-        "most": max(one.seconds, default=math.nan),
-        "modelling": one.modelling,
-        "ratio": median_ratio(one.seconds, reference.seconds),
-        "ratio_solving": median_ratio(one.solving, reference.solving),
-        "memory": one.process.memory,
+        "way": measured.peer,
+        "seconds": statistics.median(measured.seconds or [math.nan]),
+        "least": min(measured.seconds, default=math.nan),
+        "most": max(measured.seconds, default=math.nan),
+        "modelling": measured.modelling,
+        "ratio": median_ratio(measured.seconds, reference.seconds),
+        "ratio_solving": median_ratio(measured.solving, reference.solving),
+        "memory": measured.process.memory,
         "objective": last.get("objective", math.nan),
-        "off": _relative_difference(one, reference),
-        "rounds": len(one.seconds),
-        "gave_up": one.process.gave_up,
+        "off": _relative_difference(measured, reference),
+        "rounds": len(measured.seconds),
+        "gave_up": measured.process.gave_up,
     }
 
 
-def _relative_difference(one: Measurement, reference: Measurement) -> float:
-    if not (one.process.runs and reference.process.runs):
+def _relative_difference(measured: Measurement, reference: Measurement) -> float:
+    if not (measured.process.runs and reference.process.runs):
         return math.nan
     certified = reference.process.runs[-1]["objective"]
-    return float((one.process.runs[-1]["objective"] - certified) / max(1.0, abs(certified)))
+    return float((measured.process.runs[-1]["objective"] - certified) / max(1.0, abs(certified)))
 
 
 def main() -> None:

@@ -154,8 +154,8 @@ def _draw_scores(axes: Any, demo: Demo) -> None:
     axes.set_yscale("log")
     axes.set_ylim(0.8, 4 * axes.get_ylim()[1])
     for word, side, offset in (("out", "right", -8), ("in", "left", 8)):
-        place = {"xycoords": ("data", "axes fraction"), "textcoords": "offset points"}
-        axes.annotate(word, (0, 1), (offset, -6), ha=side, va="top", **place)
+        coordinates = {"xycoords": ("data", "axes fraction"), "textcoords": "offset points"}
+        axes.annotate(word, (0, 1), (offset, -6), ha=side, va="top", **coordinates)
     axes.set_title("Score of every unlabelled image; the hyperplane is at zero", loc="left", fontsize=11)
     axes.set_xlabel("score: how far on the side of the class", fontsize=9)
     axes.set_ylabel("images", fontsize=9)

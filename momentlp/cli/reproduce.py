@@ -64,13 +64,13 @@ def _make_command(names: Sequence[str]) -> Callable[..., None]:
             if folder.exists() and not folder.is_dir():
                 raise DataError(f"--out must be a folder, but {str(folder)!r} is a file.")
             chosen = [load_experiment(name) for name in names]
-            digits = load_digit_images(data) if any(one.needs_data for one in chosen) else None
+            digits = load_digit_images(data) if any(experiment.needs_data for experiment in chosen) else None
             settings = Settings(splits, seed, digits, epsilon)
             started, workers = time.monotonic(), jobs or os.cpu_count() or 1
             reports, failed = {}, []
-            for one in chosen:
+            for experiment in chosen:
                 try:
-                    reports[one] = _run(one, settings, folder, workers, quiet=as_json)
+                    reports[experiment] = _run(experiment, settings, folder, workers, quiet=as_json)
                 except SolverError as error:  # the other experiments continue
                     failed.append(error)
             if failed:
@@ -131,7 +131,7 @@ def _write_summary(settings: Settings, reports: Mapping[Experiment, Report], fol
         "# The paper, reproduced",
         f"Splits: {settings.splits}, seed: {settings.seed}, epsilon: {settings.eps:g}.{stand_in}",
         markdown_table(claims),
-        *(report.to_markdown(one.title, one.name).rstrip() for one, report in reports.items()),
+        *(report.to_markdown(experiment.title, experiment.name).rstrip() for experiment, report in reports.items()),
     ]
     text = "\n\n".join(parts) + "\n"
     write_atomically(folder / "summary.md", lambda stream: stream.write(text.encode()))

@@ -117,10 +117,10 @@ def _connect_components(lengths: Any, X: Matrix) -> Any:
         inside, outside = np.flatnonzero(component == smallest), np.flatnonzero(component != smallest)
         nearest, length = pairwise_distances_argmin_min(X[inside], X[outside])
         best = int(np.argmin(length))
-        one, other = int(inside[best]), int(outside[nearest[best]])
-        edge = sp.csr_array(([max(length[best], MIN_LENGTH)] * 2, ([one, other], [other, one])), shape=lengths.shape)
+        start, end = int(inside[best]), int(outside[nearest[best]])
+        edge = sp.csr_array(([max(length[best], MIN_LENGTH)] * 2, ([start, end], [end, start])), shape=lengths.shape)
         lengths = sp.csr_array(lengths.maximum(edge))
-        component = np.where(component == smallest, component[other], component)
+        component = np.where(component == smallest, component[end], component)
         component = np.unique(component, return_inverse=True)[1]
         n_components -= 1
     return lengths

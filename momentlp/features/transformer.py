@@ -60,7 +60,9 @@ def _from_table(value: Any) -> Any:
         if isinstance(entry, float) and not math.isfinite(entry):
             raise ValueError(f"parameter {key} of {name} is {entry}, which a file cannot hold.")
     if parameters.get("memory") is not None:
-        raise ValueError(f"parameter memory of {name} names a folder of pickles, which a file may not: leave it out.")
+        raise ValueError(
+            f"parameter memory of {name} names a folder of pickles, which is not allowed in a file: leave it out."
+        )
     try:
         return transformers[name](
             **{key: tuple(entry) if isinstance(entry, list) else entry for key, entry in parameters.items()}

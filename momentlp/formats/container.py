@@ -64,7 +64,7 @@ def read_container(path: Path, format_: str, version: int, what: str, build: Cal
     except FileNotFoundError:
         raise FileFormatError(f"there is no file {str(path)!r}.") from None
     except (MomentLPError, *READ_ERRORS) as error:
-        raise FileFormatError(f"{str(path)!r} is not a whole {what} of momentlp: {short_reason(error)}.") from error
+        raise FileFormatError(f"{str(path)!r} is not a complete {what} of momentlp: {short_reason(error)}.") from error
 
 
 def _check_header(arrays: Arrays, digest: bytes, format_: str, version: int, what: str) -> Mapping[str, Any]:

@@ -150,9 +150,9 @@ class _PlainLoader(_Loader):  # type: ignore[misc]  # see _Loader
         event = self.peek_event()
         if isinstance(event, self.alias_event):
             name = event.anchor[:MAX_SHOWN]
-            raise _refuse(event, f"it uses the alias *{name}, but aliases are not read: repeat the value")
+            raise _error_at(event, f"it uses the alias *{name}, but aliases are not read: repeat the value")
         if not isinstance(event, self.scalar_event) and self.depth >= MAX_DEPTH:
-            raise _refuse(event, f"it is nested more than {MAX_DEPTH} levels deep")
+            raise _error_at(event, f"it is nested more than {MAX_DEPTH} levels deep")
         self.depth += 1
         node = super().compose_node(parent, index)
         self.depth -= 1
@@ -161,43 +161,43 @@ class _PlainLoader(_Loader):  # type: ignore[misc]  # see _Loader
     def construct_mapping(self, node: Any, deep: bool = False) -> dict[Any, Any]:
         """Build a table whose keys are scalars and occur once."""
         if node.id != "mapping":
-            raise _refuse(node, f"it holds a {node.id} where a table belongs")
+            raise _error_at(node, f"it holds a {node.id} where a table belongs")
         table: dict[Any, Any] = {}
         for key_node, value_node in node.value:
             if key_node.id != "scalar":
-                raise _refuse(key_node, "it holds a list or table where a key belongs")
+                raise _error_at(key_node, "it holds a list or table where a key belongs")
             key = self.construct_object(key_node, deep=True)
             if key in table:
-                raise _refuse(key_node, f"key {str(key)[:MAX_SHOWN]!r} occurs twice")
+                raise _error_at(key_node, f"key {str(key)[:MAX_SHOWN]!r} occurs twice")
             table[key] = self.construct_object(value_node, deep=deep)
         return table
 
     def construct_text(self, node: Any) -> str:
         """Return the text of a scalar as it is."""
         if node.id != "scalar":
-            raise _refuse(node, "it holds a list or table where a string or number belongs")
+            raise _error_at(node, "it holds a list or table where a string or number belongs")
         return str(node.value)
 
     def construct_number(self, node: Any) -> Any:
         """Return the number, the boolean or the null of a scalar."""
         text, kind = self.construct_text(node), node.tag.removeprefix(YAML_TAG)
         if len(text) > MAX_DIGITS:
-            raise _refuse(node, f"a number has more than {MAX_DIGITS} digits")
+            raise _error_at(node, f"a number has more than {MAX_DIGITS} digits")
         try:
             return getattr(self, f"construct_yaml_{kind}")(node)
         except (ValueError, LookupError, ArithmeticError):
-            raise _refuse(node, f"{text[:MAX_SHOWN]!r} is not of type {kind}") from None
+            raise _error_at(node, f"{text[:MAX_SHOWN]!r} is not of type {kind}") from None
 
     def refuse_tag(self, node: Any) -> Any:
         """Raise an error for a value of any other type."""
         kind = node.tag.removeprefix(YAML_TAG)[:MAX_SHOWN]
         what = "merge keys (<<)" if kind == "merge" else f"values of type {kind!r}"
-        raise _refuse(node, f"it holds {what}, which are not read here")
+        raise _error_at(node, f"it holds {what}, which are not read here")
 
 
-def _refuse(place: Any, reason: str) -> FileFormatError:
+def _error_at(position: Any, reason: str) -> FileFormatError:
     """Return the error for an event or a node of YAML, with its line."""
-    return FileFormatError(f"{reason} (line {place.start_mark.line + 1})")
+    return FileFormatError(f"{reason} (line {position.start_mark.line + 1})")
 
 
 def _build_table(pairs: list[tuple[Any, Any]]) -> dict[Any, Any]:

@@ -26,7 +26,7 @@ GREY, RED, BLUE = "#9aa5b1", "#d1495b", "#30638e"
 PALE_GREY = "#d9dee3"
 FIGURE_LABEL = "momentlp"  # marks figures that were made here; matplotlib shows it nowhere
 ELLIPSIS = "\N{HORIZONTAL ELLIPSIS}"
-MAX_TICKS = 10  # up to so many tolerances get a tick each
+MAX_TICKS = 10  # if there are more tolerances, not every one gets a tick
 
 
 def new_axes(axes: Any = None, size: tuple[float, float] = (6.4, 4.8), *, use_pyplot: bool = True) -> Any:

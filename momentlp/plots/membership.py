@@ -12,8 +12,8 @@ from momentlp.points.arrays import FloatArray, Matrix, is_sparse
 
 __all__ = ["membership_plot"]
 
-N_GRID = 300  # scores on a grid of so many columns and rows, from which the curve is drawn
-MAX_LARGE_MARKS = 80  # up to so many labelled points get large marks
+N_GRID = 300  # columns and rows of the grid of scores from which the curve is drawn
+MAX_LARGE_MARKS = 80  # if there are more labelled points, their marks are small
 
 
 def membership_plot(solution: Any, X: Any, axes: Any = None) -> Any:

@@ -14,7 +14,8 @@ from momentlp.points.arrays import FloatArray
 __all__ = ["score_plot"]
 
 N_BINS = 60
-MAX_REACH = 8  # if the lowest score is so many times as far from the cut-off as the highest, the axis is cut at half of that
+# If the lowest score is more than this many times as far from the cut-off as the highest, the axis is cut at half of that.
+MAX_REACH = 8
 
 
 def score_plot(model: Any, X: Any, axes: Any = None) -> Any:

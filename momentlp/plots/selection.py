@@ -116,24 +116,24 @@ def _group_by_features(features: Sequence[Any], tolerance: FloatArray) -> list[I
     return np.split(np.arange(tolerance.size), np.flatnonzero(is_first) + 1)
 
 
-def _is_same(one: Any, other: Any) -> bool:
-    return one is other or bool(one == other)
+def _is_same(left: Any, right: Any) -> bool:
+    return left is right or bool(left == right)
 
 
 def _name_maps(maps: Sequence[Any]) -> list[str]:
     """Name feature maps by their kind, and by the fields in which maps of the same kind differ."""
     names = []
-    for one in maps:
-        if not isinstance(one, FeatureMap):
-            names.append(str(one))
+    for features in maps:
+        if not isinstance(features, FeatureMap):
+            names.append(str(features))
             continue
-        others = [other for other in maps if isinstance(other, FeatureMap) and other.kind == one.kind]
+        others = [other for other in maps if isinstance(other, FeatureMap) and other.kind == features.kind]
         fields = [
-            f"{field.replace('_', ' ')} {_format_value(getattr(one, field))}"
-            for field in type(one).model_fields
-            if any(not _is_same(getattr(one, field, None), getattr(other, field, None)) for other in others)
+            f"{field.replace('_', ' ')} {_format_value(getattr(features, field))}"
+            for field in type(features).model_fields
+            if any(not _is_same(getattr(features, field, None), getattr(other, field, None)) for other in others)
         ]
-        names.append(", ".join([one.kind, *fields]))
+        names.append(", ".join([features.kind, *fields]))
     return names
 
 

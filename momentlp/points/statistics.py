@@ -105,7 +105,7 @@ def summarise(*tables: Chunked, argument: str = "X") -> None:
                 f"{found.owner or argument} must be finite, but row {span.start + found.row}, column {where} is "
                 f"{found.value}. Impute or drop it first."
             )
-        totals = [one + other for one, other in zip(totals, found, strict=True)] if totals else found
+        totals = [total + part for total, part in zip(totals, found, strict=True)] if totals else found
     for table, total in zip(new, totals, strict=True):
         table._summary = total  # noqa: SLF001  this module's own
 

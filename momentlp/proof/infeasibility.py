@@ -47,7 +47,9 @@ def append_points(problem: Problem, rows: Any, weights: FloatArray, caps: FloatA
         Weights and caps of the new points.
     """
     m = problem.n_moments
-    kept = np.where(problem.noise, 0.0, 1.0)  # the new problem cannot tell which moments are noise
+    kept = np.where(
+        problem.noise, 0.0, 1.0
+    )  # the new problem has other points, so it could not find which moments are noise
     weights, caps = np.concatenate([problem.weights, weights]), np.concatenate([problem.caps, caps])
     blocks = [replace(block, features=load_in_memory(block.features, "proving infeasibility")) for block in problem.blocks]
     problem = replace(problem, blocks=tuple(blocks))

@@ -162,13 +162,13 @@ def _find_by_program(problem: Problem, blocks: list[int], kind: str, empty: bool
     pieces, signs = [], []
     for number, block in enumerate(problem.blocks):
         if number in blocks:
-            pieces.append(_one_sided(block))
+            pieces.append(_split_sides(block))
             signs += [-1.0] * block.origin.size + [1.0] * block.origin.size
         else:
             pieces.append(block)
             signs += [0.0] * block.n_moments
     program = Problem(tuple(pieces), np.zeros(problem.n_points), problem.caps)
-    if empty and kind == "mean":  # any multiple of a set has the same mean: take the one of size 1, whatever the caps
+    if empty and kind == "mean":  # any multiple of a set has the same mean: take the one of size 1 and ignore the caps
         program = replace(program, caps=(problem.caps > 0).astype(np.float64))
         program = program.with_rows(sp.csr_array((problem.n_points, 1)), 1.0, 1.0, ["size one"], shift=1.0)
         signs.append(0.0)
@@ -182,7 +182,7 @@ def _find_by_program(problem: Problem, blocks: list[int], kind: str, empty: bool
     return -found.objective if found.certificate.holds(1e-6) else None
 
 
-def _one_sided(block: MomentBlock) -> MomentBlock:
+def _split_sides(block: MomentBlock) -> MomentBlock:
     """Return two rows per feature, for ``deviation - rho <= 0`` and ``deviation + rho >= 0``, without the terms in rho."""
     k = block.origin.size
     identity = sp.eye_array(k)

@@ -37,7 +37,7 @@ NEGLIGIBLE = 1e-12  # relative to the weights: rounding of a multiplier, or of a
 
 @dataclass(frozen=True)
 class Verdict:
-    """A status, with the message of the solution: the solver's own words and what is wrong with its answer, if anything."""
+    """A status and a message: the message of the solver, and what is wrong with its answer, if anything."""
 
     status: Status
     message: str
@@ -55,23 +55,23 @@ def decide_status(answer: Answer, certificate: Certificate, tol: float) -> Verdi
     tol : float
         The certificate must hold within this.
     """
-    words, zero_is_feasible = answer.message, certificate.problem.zero_is_feasible
+    message, zero_is_feasible = answer.message, certificate.problem.zero_is_feasible
     if proves_empty(certificate):
-        return Verdict(Status.EMPTY, words)
+        return Verdict(Status.EMPTY, message)
     if certificate.holds(tol):
-        return Verdict(Status.OPTIMAL, words)
+        return Verdict(Status.OPTIMAL, message)
     if answer.outcome is Outcome.LIMIT:
-        return Verdict(Status.LIMIT, words)
+        return Verdict(Status.LIMIT, message)
     if answer.outcome is Outcome.INFEASIBLE and not zero_is_feasible:
-        return Verdict(Status.INFEASIBLE, words)
+        return Verdict(Status.INFEASIBLE, message)
     if answer.outcome is Outcome.INFEASIBLE:
         return Verdict(
             Status.FAILED,
-            f"{words} (but the empty set, h = 0, is feasible, so the solver is wrong; try another backend)",
+            f"{message} (but the empty set, h = 0, is feasible, so the solver is wrong; try another backend)",
         )
     if answer.outcome is Outcome.OPTIMAL:
-        return Verdict(Status.FAILED, f"{words} ({_describe_error(certificate, tol)})")
-    return Verdict(Status.FAILED, words)
+        return Verdict(Status.FAILED, f"{message} ({_describe_error(certificate, tol)})")
+    return Verdict(Status.FAILED, message)
 
 
 def proves_empty(certificate: Certificate) -> bool:

@@ -69,9 +69,9 @@ class Spec(Declared):
     @model_validator(mode="after")
     def _check_consistent(self) -> Self:
         """Refuse constraints that contradict each other whatever the data."""
-        for one, other in permutations(range(len(self.constraints)), 2):
-            if why := self.constraints[one].contradicts(self.constraints[other]):
-                raise ValueError(f"constraints.{one} and constraints.{other} contradict each other: {why}.")
+        for first, second in permutations(range(len(self.constraints)), 2):
+            if why := self.constraints[first].contradicts(self.constraints[second]):
+                raise ValueError(f"constraints.{first} and constraints.{second} contradict each other: {why}.")
         return self
 
     def compile(

@@ -92,7 +92,7 @@ class BackendContract:
     @pytest.mark.parametrize("seed", range(3))
     def test_multipliers_are_derivatives(self, seed: int) -> None:
         """If an active bound moves by a small step, the optimum changes by the multiplier times the step."""
-        problem = _two_sided(seed)
+        problem = _make_two_sided_problem(seed)
         solution = self.solve(problem)
         y = solution.multipliers
         assert (y > 1e-6).any(), "the problem should have an active upper bound"
@@ -295,7 +295,7 @@ class BackendContract:
 
     def test_same_problem_same_answer(self) -> None:
         """Two runs give the same numbers to the last bit."""
-        problem = _two_sided(5)
+        problem = _make_two_sided_problem(5)
         first, second = self.solve(problem), self.solve(problem)
         assert np.array_equal(first.membership, second.membership)
         assert np.array_equal(first.multipliers, second.multipliers)
@@ -364,7 +364,7 @@ def backends_without_contract(suite: type[BackendContract] = BackendContract) ->
     return {info.name for info in registered()} - tested
 
 
-def _two_sided(seed: int) -> Problem:
+def _make_two_sided_problem(seed: int) -> Problem:
     """Return a problem in general position with active bounds on both sides."""
     random = np.random.default_rng(seed)
     X = random.normal(size=(200, 4))

@@ -1,4 +1,4 @@
-"""Problems whose optimum is known without a solver: worked out by hand, or given by the theorem."""
+"""Problems whose optimum is known without a solver: worked out on paper, or given by the theorem."""
 
 from __future__ import annotations
 

@@ -37,24 +37,24 @@ TYPES = ["f8", "f4", "f2", ">f8", "i8", "i4", "u8", "?", "c16", "S3", "U3", "M8[
 
 def any_bytes(data: bytes, random: Random) -> bytes:
     """Change, cut, repeat or insert a few bytes anywhere."""
-    spoiled = bytearray(data or b"\0")
+    changed_bytes = bytearray(data or b"\0")
     for _ in range(random.choice((1, 1, 2, 5))):
-        start, length = random.randrange(len(spoiled) + 1), random.choice((1, 1, 2, 4, 30))
+        start, length = random.randrange(len(changed_bytes) + 1), random.choice((1, 1, 2, 4, 30))
         kind = random.randrange(6)
         if kind == 0:
-            spoiled[start : start + length] = random.randbytes(length)
+            changed_bytes[start : start + length] = random.randbytes(length)
         elif kind == 1:
-            del spoiled[start : start + length]
+            del changed_bytes[start : start + length]
         elif kind == 2:
-            spoiled[start:start] = random.choice(PIECES)
+            changed_bytes[start:start] = random.choice(PIECES)
         elif kind == 3:
-            del spoiled[start:]
+            del changed_bytes[start:]
         elif kind == 4:
-            spoiled[start:start] = spoiled[start : start + 8 * length]
-        elif start < len(spoiled):
-            spoiled[start] ^= 1 << random.randrange(8)
-        spoiled = spoiled or bytearray(b"\0")
-    return bytes(spoiled)
+            changed_bytes[start:start] = changed_bytes[start : start + 8 * length]
+        elif start < len(changed_bytes):
+            changed_bytes[start] ^= 1 << random.randrange(8)
+        changed_bytes = changed_bytes or bytearray(b"\0")
+    return bytes(changed_bytes)
 
 
 def any_tree(tree: Any, random: Random) -> Any:
@@ -104,7 +104,7 @@ def problem_file(data: bytes, random: Random) -> bytes:
                 arrays["header"] = np.frombuffer(json.dumps(any_tree(tree, random)).encode(), dtype=np.uint8)
             else:
                 arrays = any_array(arrays, random)
-        return _zipped({**arrays, "digest": compute_digest(arrays)}, random)
+        return _zip_arrays({**arrays, "digest": compute_digest(arrays)}, random)
 
     return _inside_or_bytes(data, random, inside)
 
@@ -137,7 +137,7 @@ def any_array(arrays: dict[str, np.ndarray], random: Random) -> dict[str, np.nda
 def data_npz(data: bytes, random: Random) -> bytes:
     def inside() -> bytes:
         arrays = _arrays(data) or _arrays(random.choice(valid_files.data_npz()))
-        return _zipped(any_array(arrays, random), random)
+        return _zip_arrays(any_array(arrays, random), random)
 
     return _inside_or_bytes(data, random, inside)
 
@@ -198,13 +198,13 @@ def _arrays(data: bytes) -> dict[str, np.ndarray]:
     try:
         with np.load(io.BytesIO(data)) as archive:
             return dict(archive)
-    except Exception:  # noqa: BLE001  whatever is wrong with it
+    except Exception:  # noqa: BLE001  a changed file may raise any error
         return {}
 
 
-def _zipped(arrays: dict[str, np.ndarray], random: Random) -> bytes:
+def _zip_arrays(arrays: dict[str, np.ndarray], random: Random) -> bytes:
     """Write a .npz, sometimes with one member changed, compressed, or there twice."""
-    packing, spoiled, stream = random.choice((0, 0, 0, 0, 8, 14)), random.random() < 0.2, io.BytesIO()
+    packing, is_changed, stream = random.choice((0, 0, 0, 0, 8, 14)), random.random() < 0.2, io.BytesIO()
     names = [*arrays, *random.choices(list(arrays), k=random.random() < 0.05)]
     changed = random.choice(names)
     with zipfile.ZipFile(stream, "w", packing) as archive:
@@ -212,7 +212,7 @@ def _zipped(arrays: dict[str, np.ndarray], random: Random) -> bytes:
             content = io.BytesIO()
             np.save(content, arrays[name], allow_pickle=False)
             written = content.getvalue()
-            if name == changed and spoiled:
+            if name == changed and is_changed:
                 written = any_bytes(written[:128], random) + written[128:]
             archive.writestr(f"{name}.npy", written)
     return stream.getvalue()

@@ -17,7 +17,7 @@ from momentlp.formats.container import compute_digest
 
 def small() -> bytes:
     """Return the bytes of the smallest saved problem."""
-    return valid_files.saved(mlp.Problem.from_arrays([[-1.0], [2.0]], 0.0, 1.0))
+    return valid_files.save_to_bytes(mlp.Problem.from_arrays([[-1.0], [2.0]], 0.0, 1.0))
 
 
 def arrays_of(data: bytes) -> dict[str, np.ndarray]:
@@ -26,7 +26,7 @@ def arrays_of(data: bytes) -> dict[str, np.ndarray]:
         return dict(archive)
 
 
-def signed(arrays: dict[str, np.ndarray]) -> bytes:
+def sign_arrays(arrays: dict[str, np.ndarray]) -> bytes:
     """Return a saved problem of these arrays with a new digest, as somebody who changes a file on purpose writes it."""
     stream, rest = io.BytesIO(), {key: array for key, array in arrays.items() if key != "digest"}
     np.savez(stream, **rest, digest=compute_digest(rest))
@@ -37,7 +37,7 @@ def with_header(**changes: Any) -> bytes:
     """Return the smallest saved problem with some fields of its header changed."""
     arrays = arrays_of(small())
     header = {**json.loads(arrays["header"].tobytes()), **changes}
-    return signed({**arrays, "header": np.frombuffer(json.dumps(header).encode(), dtype=np.uint8)})
+    return sign_arrays({**arrays, "header": np.frombuffer(json.dumps(header).encode(), dtype=np.uint8)})
 
 
 def load(data: bytes, folder: Path) -> mlp.Problem:
@@ -46,13 +46,13 @@ def load(data: bytes, folder: Path) -> mlp.Problem:
     return mlp.Problem.load(folder / "problem.npz")
 
 
-def claimed(shape: str, content: bytes = b"", descr: str = "<f8") -> bytes:
-    """Return a ``.npy`` that claims a shape and a type, whatever its content."""
+def claim_shape(shape: str, content: bytes = b"", descr: str = "<f8") -> bytes:
+    """Return a ``.npy`` whose header claims a shape and a type that the content need not have."""
     header = f"{{'descr': '{descr}', 'fortran_order': False, 'shape': {shape}, }}".encode()
     return b"\x93NUMPY\x01\x00" + len(header).to_bytes(2, "little") + header + content
 
 
-def packed(members: dict[str, bytes], packing: int = zipfile.ZIP_STORED) -> bytes:
+def pack_zip(members: dict[str, bytes], packing: int = zipfile.ZIP_STORED) -> bytes:
     """Return a ``.npz`` with these members."""
     stream = io.BytesIO()
     with zipfile.ZipFile(stream, "w", packing) as archive:

@@ -85,7 +85,7 @@ def _fuzz(name: str, seconds: float, engine: str, out: Path) -> int:
     command = [sys.executable, "-m", "fuzz.run", "--worker", "--engine", engine, "--target", name]
     command += ["--seconds", str(seconds), "--out", str(out)]
     log = out / f"{name}.log"
-    with log.open("wb") as stream, tempfile.TemporaryDirectory() as scratch:  # a killed process removes none of its files
+    with log.open("wb") as stream, tempfile.TemporaryDirectory() as scratch:  # a killed process does not remove its files
         environment = {**os.environ, "TMPDIR": scratch}
         process = subprocess.Popen(
             command, stdout=stream, stderr=subprocess.STDOUT, start_new_session=True, env=environment, cwd=TESTS
@@ -134,9 +134,9 @@ def _work_atheris(name: str, seconds: float, out: Path) -> NoReturn:
         from fuzz.targets import TARGETS
     target = TARGETS[name]
 
-    def change(data: bytes, most: int, seed: int) -> bytes:
+    def change(data: bytes, max_size: int, seed: int) -> bytes:
         random = Random(seed)
-        return (target.mutate(data, random) if random.random() < 0.6 else atheris.Mutate(data, most))[:most]
+        return (target.mutate(data, random) if random.random() < 0.6 else atheris.Mutate(data, max_size))[:max_size]
 
     corpus = tempfile.mkdtemp()
     for number, seed in enumerate(target.seeds()):

@@ -32,7 +32,7 @@ from momentlp.formats.tabular import read_points
         ("not.parquet", b"PAR1" * 10),
     ],
 )
-def test_data_files_of_another_making_are_refused(tmp_path: Path, name: str, content: bytes) -> None:
+def test_files_that_hold_no_table_are_refused(tmp_path: Path, name: str, content: bytes) -> None:
     path = tmp_path / name
     path.write_bytes(content)
     if name == "structured.npy":
@@ -61,8 +61,8 @@ def test_a_parquet_file_that_claims_too_many_rows_is_not_read(tmp_path: Path) ->
         read_points(tmp_path / "zeros.parquet")
 
 
-def test_many_columns_two_of_one_name() -> None:
-    """Told at once; a look at every pair of them would take minutes."""
+def test_two_columns_of_one_name_among_many_are_refused_quickly() -> None:
+    """The check must not compare every pair of names: that would take minutes."""
     frame = pytest.importorskip("pandas").DataFrame(np.zeros((1, 100_000)), columns=[*map(str, range(99_999)), "99998"])
     with pytest.raises(mlp.DataError, match="'99998'"):
         mlp.Spec().compile(frame, labelled=[0])

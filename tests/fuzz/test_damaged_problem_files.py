@@ -12,7 +12,7 @@ from helpers.same_problem import same_problem
 
 import momentlp as mlp
 from fuzz import valid_files
-from fuzz.file_bytes import arrays_of, load, packed, signed, small, with_header
+from fuzz.file_bytes import arrays_of, load, pack_zip, sign_arrays, small, with_header
 
 
 def test_a_problem_cut_short_anywhere_is_refused(tmp_path: Path) -> None:
@@ -26,7 +26,7 @@ def test_a_problem_cut_short_anywhere_is_refused(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("change", [0x01, 0xFF])
 def test_a_problem_with_any_byte_changed_is_refused_or_the_same(tmp_path: Path, change: int) -> None:
-    """What is not refused is a date, or a right of access, in the directory of the zip file: no part of the problem."""
+    """Bytes that may change are dates and access rights in the directory of the zip file, which the problem does not use."""
     whole, taken = small(), 0
     original = load(whole, tmp_path)
     for place in range(len(whole)):
@@ -53,9 +53,9 @@ def test_every_array_counts_in_the_digest(tmp_path: Path, key: str) -> None:
             load(stream.getvalue(), tmp_path)
 
 
-def test_what_lies_behind_the_digest_is_checked_too(tmp_path: Path) -> None:
+def test_content_is_checked_even_if_the_digest_is_right(tmp_path: Path) -> None:
     arrays = arrays_of(small())
-    assert same_problem(load(signed(arrays), tmp_path), load(small(), tmp_path))
+    assert same_problem(load(sign_arrays(arrays), tmp_path), load(small(), tmp_path))
     wrong = [
         {"weights": np.array(1.0)},
         {"weights": np.ones((1, 2))},
@@ -74,7 +74,7 @@ def test_what_lies_behind_the_digest_is_checked_too(tmp_path: Path) -> None:
     ]
     for change in wrong:
         with pytest.raises(mlp.FileFormatError):
-            load(signed({**arrays, **change}), tmp_path)
+            load(sign_arrays({**arrays, **change}), tmp_path)
     for changes in ({"population": 10**400}, {"population": -1}, {"blocks": []}, {"blocks": None}, {"labelled": True}):
         with pytest.raises(mlp.FileFormatError):
             load(with_header(**changes), tmp_path)
@@ -82,23 +82,23 @@ def test_what_lies_behind_the_digest_is_checked_too(tmp_path: Path) -> None:
 
 def test_a_map_whose_state_does_not_fit_is_refused(tmp_path: Path) -> None:
     for problem in valid_files.problems():
-        arrays = arrays_of(valid_files.saved(problem))
-        assert same_problem(problem, load(signed(arrays), tmp_path))
+        arrays = arrays_of(valid_files.save_to_bytes(problem))
+        assert same_problem(problem, load(sign_arrays(arrays), tmp_path))
         for key in (key for key in arrays if ".state." in key):
             for changed in (np.zeros((3, 3, 3)), np.full(arrays[key].shape, "x"), arrays[key].ravel()[:0]):
                 with pytest.raises(mlp.FileFormatError):
-                    load(signed({**arrays, key: changed}), tmp_path)
+                    load(sign_arrays({**arrays, key: changed}), tmp_path)
 
 
-def test_only_what_we_write_is_in_a_saved_problem(tmp_path: Path) -> None:
-    """Compressed, doubled, overlapping and foreign members are refused, whatever their content."""
+def test_foreign_or_compressed_members_of_a_file_are_refused(tmp_path: Path) -> None:
+    """Compressed, repeated, overlapping and unknown members are refused."""
     with zipfile.ZipFile(io.BytesIO(small())) as archive:
         members = {name.removesuffix(".npy"): archive.read(name) for name in archive.namelist()}
-    assert same_problem(load(packed(members), tmp_path), load(small(), tmp_path))
+    assert same_problem(load(pack_zip(members), tmp_path), load(small(), tmp_path))
     for packing in (zipfile.ZIP_DEFLATED, zipfile.ZIP_BZIP2, zipfile.ZIP_LZMA):
         with pytest.raises(mlp.FileFormatError):
-            load(packed(members, packing), tmp_path)
-    stream = io.BytesIO(packed(members))
+            load(pack_zip(members, packing), tmp_path)
+    stream = io.BytesIO(pack_zip(members))
     with zipfile.ZipFile(stream, "a") as archive, pytest.warns(UserWarning, match="Duplicate name"):
         archive.writestr("caps.npy", members["caps"])
     with pytest.raises(mlp.FileFormatError, match="same name"):

@@ -16,7 +16,7 @@ import scipy.sparse as sp
 
 import momentlp as mlp
 from fuzz import valid_files
-from fuzz.file_bytes import arrays_of, claimed, load, npy_bytes, packed, signed, small
+from fuzz.file_bytes import arrays_of, claim_shape, load, npy_bytes, pack_zip, sign_arrays, small
 from momentlp.formats import npz
 from momentlp.formats.tabular import read_points
 from momentlp.points.arrays import is_sparse
@@ -50,23 +50,23 @@ def test_sparse_indices_that_point_outside_never_reach_compiled_code(tmp_path: P
     np.savez(tmp_path / "data.npz", **{**arrays_of((tmp_path / "data.npz").read_bytes()), **changed})
     with pytest.raises(mlp.DataError):
         read_points(tmp_path / "data.npz")
-    arrays = arrays_of(valid_files.saved(mlp.Problem.from_arrays(matrix, 0.0, 1.0)))
+    arrays = arrays_of(valid_files.save_to_bytes(mlp.Problem.from_arrays(matrix, 0.0, 1.0)))
     header = json.loads(arrays["header"].tobytes())
     header["blocks"][0]["features"]["shape"] = change.get("shape", [2, 2])
     arrays["header"] = np.frombuffer(json.dumps(header).encode(), dtype=np.uint8)
     arrays |= {f"block0.features.{key}": array for key, array in changed.items() if key != "shape"}
     with pytest.raises(mlp.FileFormatError):
-        load(signed(arrays), tmp_path)
+        load(sign_arrays(arrays), tmp_path)
 
 
 BOMBS = {
-    "shape": claimed("(1000000000, 1000000000)", b"12345678"),
-    "overflow": claimed("(4294967296, 4294967296)"),
-    "digits": claimed(f"({'9' * 3000},)"),
-    "empty columns": claimed("(0, 1000000000000)"),
-    "no bytes each": claimed("(1000000000000, 1)", b"", "|S0"),
-    "long header": claimed(f"(1,{' ' * 60_000})", b"12345678"),
-    "deep header": claimed("(" * 4000),
+    "shape": claim_shape("(1000000000, 1000000000)", b"12345678"),
+    "overflow": claim_shape("(4294967296, 4294967296)"),
+    "digits": claim_shape(f"({'9' * 3000},)"),
+    "empty columns": claim_shape("(0, 1000000000000)"),
+    "no bytes each": claim_shape("(1000000000000, 1)", b"", "|S0"),
+    "long header": claim_shape(f"(1,{' ' * 60_000})", b"12345678"),
+    "deep header": claim_shape("(" * 4000),
 }
 
 
@@ -78,9 +78,9 @@ def test_files_that_claim_more_than_they_hold_take_no_memory(
     if bomb == "zeros":
         monkeypatch.setattr(npz, "FREE_BYTES", 1 << 20)
         size = 8 << 20
-        content = packed({"x": claimed(f"({size // 8}, 1)", bytes(size))}, zipfile.ZIP_DEFLATED)
+        content = pack_zip({"x": claim_shape(f"({size // 8}, 1)", bytes(size))}, zipfile.ZIP_DEFLATED)
     else:
-        content = BOMBS[bomb] if ending == ".npy" else packed({"x": BOMBS[bomb]})
+        content = BOMBS[bomb] if ending == ".npy" else pack_zip({"x": BOMBS[bomb]})
     path = tmp_path / f"data{ending}"
     path.write_bytes(content)
     tracemalloc.start()
@@ -113,8 +113,8 @@ def test_pickles_are_never_run(tmp_path: Path) -> None:
     content = npy_bytes(trap).getvalue()
     (tmp_path / "x.npy").write_bytes(content)
     (tmp_path / "pickle.npy").write_bytes(pickle.dumps(Trap(marker)))
-    (tmp_path / "x.npz").write_bytes(packed({"x": content}))
-    (tmp_path / "sparse.npz").write_bytes(packed({"format": content, "shape": content, "data": content}))
+    (tmp_path / "x.npz").write_bytes(pack_zip({"x": content}))
+    (tmp_path / "sparse.npz").write_bytes(pack_zip({"format": content, "shape": content, "data": content}))
     for name in ("x.npy", "pickle.npy", "x.npz", "sparse.npz"):
         with pytest.raises(mlp.DataError):
             read_points(tmp_path / name)
@@ -124,5 +124,5 @@ def test_pickles_are_never_run(tmp_path: Path) -> None:
         with zipfile.ZipFile(io.BytesIO(small())) as archive:
             members = {member.removesuffix(".npy"): archive.read(member) for member in archive.namelist()}
         with pytest.raises(mlp.FileFormatError, match="pickles"):
-            load(packed({**members, name: content}), tmp_path)
+            load(pack_zip({**members, name: content}), tmp_path)
     assert not marker.exists()

@@ -27,7 +27,7 @@ LAUGHS = "a: &a [x, x]\n" + "".join(f"{b}: &{b} [*{a}, *{a}, *{a}, *{a}]\n" for 
 
 
 @pytest.mark.parametrize(
-    ("text", "words"),
+    ("text", "message"),
     [
         (LAUGHS, r"aliases are not read: repeat the value \(line 2\)"),
         ("a: &a [*a]", "aliases are not read"),
@@ -61,15 +61,15 @@ LAUGHS = "a: &a [x, x]\n" + "".join(f"{b}: &{b} [*{a}, *{a}, *{a}, *{a}]\n" for 
     ],
     ids=lambda value: value[:12].strip(),
 )
-def test_yaml_that_does_harm_elsewhere(text: str, words: str) -> None:
-    with pytest.raises(mlp.SpecError, match=words) as caught:
+def test_yaml_that_exhausts_other_readers_is_refused(text: str, message: str) -> None:
+    with pytest.raises(mlp.SpecError, match=message) as caught:
         mlp.Spec.from_yaml(text)
     assert "\n" not in str(caught.value)
     assert len(str(caught.value)) < 1000
 
 
 @pytest.mark.parametrize(
-    ("text", "words"),
+    ("text", "message"),
     [
         ("[" * 100_000, "nested too deep"),
         ('{"a":' * 100 + "1" + "}" * 100, "more than 40 levels"),
@@ -90,14 +90,14 @@ def test_yaml_that_does_harm_elsewhere(text: str, words: str) -> None:
     ],
     ids=lambda value: value[:12].strip(),
 )
-def test_json_that_does_harm_elsewhere(text: str, words: str) -> None:
-    with pytest.raises(mlp.SpecError, match=words) as caught:
+def test_json_that_exhausts_other_readers_is_refused(text: str, message: str) -> None:
+    with pytest.raises(mlp.SpecError, match=message) as caught:
         mlp.Spec.from_json(text)
     assert "\n" not in str(caught.value)
     assert len(str(caught.value)) < 1500
 
 
-def test_plain_yaml_means_what_it_says() -> None:
+def test_plain_yaml_is_read() -> None:
     text = """
     tolerance: &t {kind: absolute, eps: 5e-1, standardised: yes}  # an anchor that nothing refers to
     constraints:
@@ -127,7 +127,7 @@ def test_a_spec_in_another_encoding_is_refused(tmp_path: Path) -> None:
 
 
 def test_a_spec_cannot_name_a_folder_of_pickles() -> None:
-    """joblib would read and run whatever lies in the cache of a transformer."""
+    """joblib would load and run pickles from the cache folder of a transformer."""
     table = {"name": "FeatureAgglomeration", "parameters": {"memory": "cache"}}
     with pytest.raises(mlp.SpecError, match="memory"):
         mlp.Spec.from_json(json.dumps({"features": {"kind": "transformer", "transformer": table}}))
@@ -135,7 +135,7 @@ def test_a_spec_cannot_name_a_folder_of_pickles() -> None:
 
 @pytest.mark.parametrize("value", [".nan", ".inf", "-.inf"])
 def test_a_parameter_that_json_cannot_hold_is_refused(value: str) -> None:
-    """It would come back as nothing at all, which is another transformer."""
+    """It would be read back as null, which is another transformer."""
     text = f"features: {{kind: transformer, transformer: {{name: PCA, parameters: {{n_components: {value}}}}}}}"
     with pytest.raises(mlp.SpecError, match="n_components of PCA is"):
         mlp.Spec.from_yaml(text)

@@ -68,14 +68,14 @@ def problems() -> list[mlp.Problem]:
     return made
 
 
-def saved(problem: mlp.Problem) -> bytes:
+def save_to_bytes(problem: mlp.Problem) -> bytes:
     """Return the bytes that saving a problem writes."""
     with tempfile.TemporaryDirectory() as folder:
         problem.save(Path(folder) / "problem.npz")
         return (Path(folder) / "problem.npz").read_bytes()
 
 
-def _written(write: Callable[[io.BytesIO], object]) -> bytes:
+def _write_to_bytes(write: Callable[[io.BytesIO], object]) -> bytes:
     stream = io.BytesIO()
     write(stream)
     return stream.getvalue()
@@ -97,7 +97,7 @@ def spec_yaml() -> list[bytes]:
 
 @cache
 def problem_file() -> list[bytes]:
-    return [saved(problem) for problem in problems()]
+    return [save_to_bytes(problem) for problem in problems()]
 
 
 @cache
@@ -109,7 +109,7 @@ def data_csv() -> list[bytes]:
 @cache
 def data_npy() -> list[bytes]:
     arrays = [points(), np.asfortranarray(points()), points().astype(np.float32), np.arange(5), points() > 0, np.array(1.0)]
-    return [_written(lambda stream, array=array: np.save(stream, array)) for array in arrays]
+    return [_write_to_bytes(lambda stream, array=array: np.save(stream, array)) for array in arrays]
 
 
 @cache
@@ -117,9 +117,9 @@ def data_npz() -> list[bytes]:
     layouts = ("csr", "csc", "coo", "dia", "bsr")
     sparse = [sp.random_array((6, 4), density=0.5, format=layout, rng=np.random.default_rng(0)) for layout in layouts]
     return [
-        *(_written(lambda stream, matrix=matrix: sp.save_npz(stream, matrix)) for matrix in sparse),
-        _written(lambda stream: np.savez(stream, points())),
-        _written(lambda stream: np.savez_compressed(stream, points())),
+        *(_write_to_bytes(lambda stream, matrix=matrix: sp.save_npz(stream, matrix)) for matrix in sparse),
+        _write_to_bytes(lambda stream: np.savez(stream, points())),
+        _write_to_bytes(lambda stream: np.savez_compressed(stream, points())),
     ]
 
 
@@ -127,4 +127,4 @@ def data_npz() -> list[bytes]:
 def data_parquet() -> list[bytes]:
     table = pd.DataFrame(points(), columns=["a", "b"])
     tables = [table, table.assign(known=[True, False] * 6, text="x"), table.assign(when=pd.Timestamp("2020-01-01"), n=1)]
-    return [_written(lambda stream, table=table: table.to_parquet(stream)) for table in tables]
+    return [_write_to_bytes(lambda stream, table=table: table.to_parquet(stream)) for table in tables]

@@ -1,1 +1,1 @@
-"""What several tests share: data, oracles, and backends that misbehave."""
+"""Data, oracles and backends that several tests share."""

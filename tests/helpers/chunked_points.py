@@ -101,8 +101,8 @@ def assert_same(problem: mlp.Problem, other: mlp.Problem) -> None:
     assert close(problem.A.columns(np.array([0, 2])), other.A.columns(np.array([0, 2])), problem.scale.max())
     assert close(problem.A.per_moment("median_abs"), other.A.per_moment("median_abs"))
     assert problem.A.toarray().shape == other.A.toarray().shape
-    one, two = (mlp.Certificate.of(p, h, y).figures() for p in (problem, other))
-    residual = one.pop("primal_residual"), two.pop("primal_residual")
-    assert one.keys() == two.keys()
-    assert all(close(one[name], two[name]) for name in one), (one, two)
+    expected, found = (mlp.Certificate.of(p, h, y).figures() for p in (problem, other))
+    residual = expected.pop("primal_residual"), found.pop("primal_residual")
+    assert expected.keys() == found.keys()
+    assert all(close(expected[name], found[name]) for name in expected), (expected, found)
     assert np.isclose(*residual, rtol=0.01)

@@ -27,7 +27,7 @@ def problems(number: int, points: Any = X) -> list[mlp.Problem]:
 
 
 def same(one: Any, other: mlp.Solution) -> bool:
-    """Whether two solutions have the same status and memberships."""
+    """Return whether two solutions have the same status and memberships."""
     return one.status is other.status and np.allclose(one.membership, other.membership, atol=1e-9)
 
 

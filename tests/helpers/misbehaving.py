@@ -62,7 +62,7 @@ class ReportsAndHangs(Reports):
     """A backend that starts a process, writes the ids of both to a file, calls ``log``, and never returns."""
 
     def run(self, problem: mlp.Problem, options: mlp.Options) -> mlp.Answer:
-        _child = write_pids(options.native["path"])  # kept: Python warns about a child process that nobody holds
+        _child = write_pids(options.native["path"])  # kept: Python warns about a child process without a reference
         if options.log is not None:
             options.log("hanging")
         hold_the_lock()
@@ -159,7 +159,7 @@ def warn() -> None:
 
 def write_pids_and_hang(path: str) -> None:
     """Start a process, write the ids of this process and of that one to a file, and never return."""
-    _child = write_pids(path)  # kept: Python warns about a child process that nobody holds
+    _child = write_pids(path)  # kept: Python warns about a child process without a reference
     hold_the_lock()
 
 

@@ -1,4 +1,4 @@
-"""Where things lie: the folder of the tests, and the project."""
+"""The folder of the tests, and the folder of the project."""
 
 from __future__ import annotations
 

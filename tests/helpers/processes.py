@@ -6,11 +6,11 @@ import time
 from collections.abc import Callable
 from pathlib import Path
 
-MAX_SECONDS = 60.0  # that a test waits for another process before it fails; a test that passes waits no longer than it must
+MAX_SECONDS = 60.0  # that a test waits for another process before it fails
 
 
 def is_running(pid: int) -> bool:
-    """Whether a process runs; Linux only. A zombie, which has ended and waits for its parent, does not run."""
+    """Return whether a process runs; Linux only. A zombie, which has ended and waits for its parent, does not run."""
     try:
         return Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[0] != "Z"
     except (FileNotFoundError, ProcessLookupError):

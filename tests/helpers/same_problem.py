@@ -1,4 +1,4 @@
-"""Whether two problems are the same."""
+"""Compare two problems."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A backend that answers what a test tells it to."""
+"""A backend that returns the answer that a test gives it."""
 
 from __future__ import annotations
 

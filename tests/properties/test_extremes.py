@@ -68,7 +68,7 @@ def test_a_mean_just_outside_the_hull_has_no_set(backend: str) -> None:
 @pytest.mark.parametrize("sparse", [False, True], ids=["dense", "sparse"])
 @pytest.mark.parametrize("how", ["labelled", "sample", "mean", "sample_weight"])
 @pytest.mark.parametrize("value", [0.1, 1e-9, 1 / 3, 1e9 / 7])
-def test_a_constant_feature_asks_for_nothing(backend: str, value: float, how: str, sparse: bool) -> None:
+def test_a_constant_feature_does_not_change_the_optimum(backend: str, value: float, how: str, sparse: bool) -> None:
     """The mean of three times 0.1 is not 0.1 in floats; scaled up, the difference would be an infeasible equation."""
     X = np.column_stack([np.full(9, value), np.arange(9.0), 3 * value * np.ones(9)])
     data = sp.csr_array(X) if sparse else X
@@ -108,13 +108,13 @@ def test_a_proved_optimum_is_the_exact_optimum(backend: str, decades: int) -> No
     assert unproved <= (0 if decades <= 6 else 3)
 
 
-def test_threads_beyond_reason_are_refused() -> None:
+def test_too_many_threads_are_refused() -> None:
     with pytest.raises(mlp.OptionError, match="threads is 1000000"):
         mlp.solve(mlp.Problem.from_arrays([[1.0]], 0.0, 1.0), threads=10**6)
 
 
 def test_small_differences_of_large_numbers_are_not_rounding_errors(backend: str) -> None:
-    """Time stamps of one burst, ids: far from zero and close together, but not the same."""
+    """Time stamps and ids are far from zero and close together, but not equal."""
     X = 1e15 + np.array([[0.0], [1.0], [2.0], [9.0]])
     assert mlp.solve(mlp.Spec().compile(X, mean=[1e15 + 1]), backend).objective == pytest.approx(3.0)
     assert mlp.solve(mlp.Spec().compile(X, mean=[1e15 - 3]), backend).status is mlp.Status.EMPTY
@@ -168,7 +168,7 @@ def test_nan_proves_nothing() -> None:
 
 
 def test_points_of_small_weight_count() -> None:
-    """Weights over ten decades: a set of the lightest points is a set."""
+    """Weights span ten decades; a set of the lightest points is not empty."""
     problem = mlp.Spec().compile([[-1.0], [1.0], [2.0]], mean=[0.0], sample_weight=[1e-10, 1.0, 1.0])
     solution = mlp.solve(problem)
     assert solution.status is mlp.Status.OPTIMAL

@@ -62,18 +62,18 @@ def test_a_hyperplane_supports_the_image_of_what_it_cuts_off(X: np.ndarray, data
     d = data.draw(st.integers(-9, 9))
     quarters = data.draw(st.lists(st.integers(0, 4), min_size=len(X), max_size=len(X)))
     scores = (X @ np.array(c, dtype=float) + d).astype(int).tolist()
-    if data.draw(st.booleans()):  # else equality would hardly ever be seen
+    if data.draw(st.booleans()):  # otherwise equality would hardly ever occur
         quarters = [4 if s > 0 else 0 if s < 0 else q for s, q in zip(scores, quarters, strict=True)]
     image = sum(s * q for s, q in zip(scores, quarters, strict=True))
-    most = 4 * sum(max(0, s) for s in scores)
+    maximum = 4 * sum(max(0, s) for s in scores)
     separated = all((q == 4 or s <= 0) and (q == 0 or s >= 0) for s, q in zip(scores, quarters, strict=True))
-    assert image <= most
-    assert (image == most) == separated
+    assert image <= maximum
+    assert (image == maximum) == separated
 
 
 @given(clouds(decades=0), backends, st.data())
-def test_nothing_reaches_beyond_the_supporting_hyperplane(X: np.ndarray, backend: str, data: st.DataObject) -> None:
-    """The same by a solver: maximising b over all fuzzy sets, with no moment held, ends at a set that b separates."""
+def test_no_set_lies_beyond_the_supporting_hyperplane(X: np.ndarray, backend: str, data: st.DataObject) -> None:
+    """The same with a solver: without bounds on moments, the best set for b is one that b separates."""
     c = data.draw(st.lists(st.integers(-3, 3), min_size=X.shape[1], max_size=X.shape[1]))
     scores = X @ np.array(c, dtype=float) + data.draw(st.integers(-3, 3))
     problem = mlp.Problem.from_arrays(np.zeros((len(X), 1)), -np.inf, np.inf, weights=scores)
@@ -85,7 +85,7 @@ def test_nothing_reaches_beyond_the_supporting_hyperplane(X: np.ndarray, backend
 
 @given(clouds(decades=3), backends, st.floats(0.01, 1.0), st.data())
 def test_sizes_of_sets_with_one_mean_form_an_interval(X: np.ndarray, backend: str, part: float, data: st.DataObject) -> None:
-    """Every size up to the largest is there, each of them a multiple of the same image; none beyond."""
+    """There is a set of every size up to the largest, and none beyond; a multiple of the largest set is one."""
     problem = EXACT.compile(X, labelled=data.draw(labelled_sets(len(X))))
     largest = mlp.solve(problem, backend)
     assert largest.status is mlp.Status.OPTIMAL, largest.message
@@ -105,7 +105,7 @@ def test_sizes_of_sets_with_one_mean_form_an_interval(X: np.ndarray, backend: st
 
 
 @given(grids())
-def test_maximal_is_separable_and_separable_is_maximal(case: tuple[list[list[int]], list[int]]) -> None:
+def test_a_set_is_the_largest_if_and_only_if_it_is_separable(case: tuple[list[list[int]], list[int]]) -> None:
     """Both directions at once, without rounding: a set is as large as the exact optimum if and only if it is separable."""
     X, chosen = case
     proof = mlp.solve(with_exact_mean(X, chosen)).certificate.exact()
@@ -117,7 +117,7 @@ def test_maximal_is_separable_and_separable_is_maximal(case: tuple[list[list[int
 def test_a_half_space_is_the_largest_set_with_its_mean(
     X: np.ndarray, features: mlp.FeatureMap, backend: str, data: st.DataObject
 ) -> None:
-    """Sufficiency, in every feature space: whatever the membership on the hyperplane itself, no backend finds more."""
+    """Sufficiency, in every feature space, for any memberships on the hyperplane itself."""
     spec = mlp.Spec(features=features, tolerance=mlp.Absolute(0.0))
     phi = np.asarray(spec.compile(X, labelled=[0]).blocks[0].features)
     h = data.draw(half_spaces(phi))
@@ -125,10 +125,10 @@ def test_a_half_space_is_the_largest_set_with_its_mean(
 
 
 @given(clouds(min_points=4, max_points=20), feature_maps(), tolerances(), backends, st.data())
-def test_the_largest_set_is_cut_off_by_its_multipliers(
+def test_the_multipliers_separate_the_largest_set(
     X: np.ndarray, features: mlp.FeatureMap, tolerance: mlp.Tolerance, backend: str, data: st.DataObject
 ) -> None:
-    """Necessity, in every feature space and with every tolerance; and few points are undecided."""
+    """Necessity, in every feature space and with every tolerance; and few points are fractional."""
     problem = mlp.Spec(features=features, tolerance=tolerance).compile(X, labelled=data.draw(labelled_sets(len(X), least=2)))
     solution = mlp.solve(problem, backend)
     assert solution.status is mlp.Status.OPTIMAL, solution.message
@@ -141,7 +141,7 @@ def test_the_largest_set_is_cut_off_by_its_multipliers(
 
 
 @given(clouds(decades=0, min_points=4, max_points=15), feature_maps(), backends, st.data())
-def test_labelled_points_are_a_lower_bound(
+def test_the_optimum_is_at_least_the_number_of_labelled_points(
     X: np.ndarray, features: mlp.FeatureMap, backend: str, data: st.DataObject
 ) -> None:
     labelled = data.draw(labelled_sets(len(X)))
@@ -152,7 +152,7 @@ def test_labelled_points_are_a_lower_bound(
 
 
 @given(grids(), backends)
-def test_every_hyperplane_tried(case: tuple[list[list[int]], list[int]], backend: str) -> None:
+def test_the_optimum_is_that_of_the_best_hyperplane(case: tuple[list[list[int]], list[int]], backend: str) -> None:
     X, chosen = case
     mean = [Fraction(sum(X[i][j] for i in chosen), len(chosen)) for j in range(len(X[0]))]
     solution = mlp.solve(with_exact_mean(X, chosen), backend)
@@ -162,7 +162,7 @@ def test_every_hyperplane_tried(case: tuple[list[list[int]], list[int]], backend
 
 
 @given(problems(max_points=8, max_moments=3), backends)
-def test_every_vertex_tried(problem: mlp.Problem, backend: str) -> None:
+def test_the_optimum_is_that_of_the_best_vertex(problem: mlp.Problem, backend: str) -> None:
     best = best_vertex(problem.A.toarray(), problem.lower, problem.upper, problem.weights, problem.caps)
     solution = mlp.solve(problem, backend)
     if best is None:
@@ -173,7 +173,7 @@ def test_every_vertex_tried(problem: mlp.Problem, backend: str) -> None:
 
 
 @given(problems(), backends)
-def test_the_exact_optimum_in_integers(problem: mlp.Problem, backend: str) -> None:
+def test_the_objective_is_the_exact_optimum_in_integers(problem: mlp.Problem, backend: str) -> None:
     solution = mlp.solve(problem, backend)
     proof = solution.certificate.exact()
     assert (solution.status is mlp.Status.INFEASIBLE) == (proof.status is mlp.Status.INFEASIBLE)
@@ -184,8 +184,10 @@ def test_the_exact_optimum_in_integers(problem: mlp.Problem, backend: str) -> No
 
 
 @given(clouds(max_points=15, max_dims=4), tolerances(), backends, st.data())
-def test_the_exact_optimum_in_floats(X: np.ndarray, tolerance: mlp.Tolerance, backend: str, data: st.DataObject) -> None:
-    """A tolerance that holds at 1e-7 means what it says: recomputed without rounding, the bound is a bound."""
+def test_the_bound_is_a_bound_in_exact_arithmetic(
+    X: np.ndarray, tolerance: mlp.Tolerance, backend: str, data: st.DataObject
+) -> None:
+    """Recomputed without rounding, the bound of a certificate is at least the exact optimum."""
     problem = mlp.Spec(tolerance=tolerance).compile(X, labelled=data.draw(labelled_sets(len(X), least=2)))
     solution = mlp.solve(problem, backend)
     proof = solution.certificate.exact()
@@ -194,7 +196,7 @@ def test_the_exact_optimum_in_floats(X: np.ndarray, tolerance: mlp.Tolerance, ba
     assert proof.bound >= proof.optimum
 
 
-# What must not matter.
+# Changes of the data that do not change the optimum.
 
 
 @given(clouds(decades=3), backends, st.integers(0, 2**32 - 1), st.sampled_from([0.0, 1e-3]))
@@ -214,7 +216,7 @@ def test_rotation_does_not_matter(X: np.ndarray, backend: str, seed: int) -> Non
 
 @given(clouds(decades=3), backends, st.integers(0, 2**32 - 1), st.integers(0, 12))
 def test_units_do_not_matter(X: np.ndarray, backend: str, seed: int, decades: int) -> None:
-    """Each feature in a unit of its own, up to twelve decades apart."""
+    """Every feature is multiplied by its own factor, over up to twelve decades."""
     powers = np.random.default_rng(seed).uniform(-decades / 2, decades / 2, X.shape[1])
     sizes = [optimum(EXACT.compile(points, labelled=[0]), backend) for points in (X, X * 10.0**powers)]
     assert close(*sizes, rel=1e-5)
@@ -228,7 +230,7 @@ def test_order_does_not_matter(X: np.ndarray, backend: str, data: st.DataObject)
 
 
 @given(clouds(decades=3, max_points=12), backends, st.data())
-def test_a_weight_is_as_many_points(X: np.ndarray, backend: str, data: st.DataObject) -> None:
+def test_a_weight_or_a_cap_stands_for_repeated_points(X: np.ndarray, backend: str, data: st.DataObject) -> None:
     """Repeated points against sample weights and against caps."""
     times = np.array(data.draw(st.lists(st.integers(1, 3), min_size=len(X), max_size=len(X))))
     mean = X[0] / 2 + X.mean(axis=0) / 2
@@ -238,8 +240,8 @@ def test_a_weight_is_as_many_points(X: np.ndarray, backend: str, data: st.DataOb
 
 
 @given(clouds(decades=3, min_points=4), backends, st.data())
-def test_splitting_the_points(X: np.ndarray, backend: str, data: st.DataObject) -> None:
-    """The parts together find no more than the whole; and given what the whole holds in one part, the other part agrees."""
+def test_parts_of_the_points_agree_with_the_whole(X: np.ndarray, backend: str, data: st.DataObject) -> None:
+    """The optima of two parts add up to at most that of the whole; with one part fixed, the other agrees with the whole."""
     cut = data.draw(st.integers(1, len(X) - 1))
     problem = EXACT.compile(X, mean=X[[0, -1]].mean(axis=0))
     whole = mlp.solve(problem, backend)
@@ -265,7 +267,7 @@ def _absolute(eps: float, X: np.ndarray) -> mlp.Spec:
 
 
 @given(clouds(decades=3), backends, st.floats(0, 10), st.floats(0, 10), st.data())
-def test_wider_is_never_less_and_halfway_is_never_below_half(
+def test_the_optimum_is_monotone_and_concave_in_the_tolerance(
     X: np.ndarray, backend: str, one: float, other: float, data: st.DataObject
 ) -> None:
     """Monotone and concave in the tolerance on the sum."""

@@ -58,7 +58,7 @@ def test_a_table_with_a_kind_is_built_and_an_instance_stays() -> None:
 
 
 @pytest.mark.parametrize(
-    ("value", "words"),
+    ("value", "message"),
     [
         ("square", r"expected one of the test-shapes, such as mlp.Square\(...\), or a table with a 'kind', got 'square'"),
         ({"side": 1}, "or a table with a 'kind'"),
@@ -70,8 +70,8 @@ def test_a_table_with_a_kind_is_built_and_an_instance_stays() -> None:
         ({"kind": "circle", "radius": 1, "a\nb": 2}, r"Circle.'a\\nb'"),
     ],
 )
-def test_a_mistake_is_named(value: Any, words: str) -> None:
-    with pytest.raises(mlp.SpecError, match=words):
+def test_a_mistake_is_named(value: Any, message: str) -> None:
+    with pytest.raises(mlp.SpecError, match=message):
         Shape.parse(value)
 
 

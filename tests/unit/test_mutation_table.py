@@ -8,5 +8,5 @@ def test_every_mutant_finds_its_code_exactly_once() -> None:
 
 
 def test_the_check_itself_is_not_run_on_mutants() -> None:
-    """It fails on every mutant, so it would hide that no other test does."""
+    """It would fail on every mutant, and so hide that no other test does."""
     assert (mutation.ROOT / mutation.CHECK_TEST).samefile(__file__)

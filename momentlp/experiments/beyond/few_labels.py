@@ -219,7 +219,7 @@ def digit_report(settings: Settings, records: list[Record]) -> Report:
             cells: Record = {"digit": digit, "labels": size}
             for method, title in TITLES.items():
                 row = next(
-                    each for each in means if (each["digit"], each["labels"], each["method"]) == (digit, size, method)
+                    mean for mean in means if (mean["digit"], mean["labels"], mean["method"]) == (digit, size, method)
                 )
                 cells[title] = f"{row['precision']:.3f} / {row['recall']:.3f}"
             rows.append(cells)

@@ -36,9 +36,9 @@ SIZES = (25, 100)
 SPLITS = 10
 Z = 1.1  # standard errors of the tolerance
 EPSILON_FACTORS = tuple(np.geomspace(0.5, 20.0, 25).tolist())
-FOLDS = 5
+N_FOLDS = 5
 MIN_RECALL = 0.5
-BAGS = 10
+N_BAGS = 10
 BOXES = f"StandardError({Z:g})"
 Found = NDArray[np.bool_]
 Idea = Callable[["SplitData"], Found]
@@ -82,7 +82,7 @@ def _cut_scores(given: SplitData) -> Found:
     """Cut the scores where Lee and Liu's criterion is largest: recall of held-out images squared, over the share found."""
     solution = given.solve(StandardError(Z))
     held = []
-    folds = min(FOLDS, len(given.sample))
+    folds = min(N_FOLDS, len(given.sample))
     for fold in range(folds):
         out = np.arange(len(given.sample)) % folds == fold
         part = SplitData(given.unlabelled, given.sample[~out], given.eps, given.share, given.number)
@@ -98,7 +98,7 @@ def _bag(given: SplitData) -> Found:
     n = len(given.unlabelled)
     points = np.vstack([given.unlabelled, given.sample])
     known = np.repeat([0, 1], [n, len(given.sample)])
-    model = MomentClassifier("linear", Z, bagging=BAGS, random_state=given.number).fit(points, known)
+    model = MomentClassifier("linear", Z, bagging=N_BAGS, random_state=given.number).fit(points, known)
     return np.asarray(model.membership_[:n] > 0.5)
 
 
@@ -119,7 +119,7 @@ IDEA_FUNCTIONS: dict[str, Idea] = {
     ),
     "class prior told: the least epsilon at which the set has the true size": _match_true_size,
     f"labelled images inside X, {BOXES}": _label_inside,
-    f"bagging, {BAGS} samples, {BOXES}": _bag,
+    f"bagging, {N_BAGS} samples, {BOXES}": _bag,
     f"cut-off of the score by held-out labels, {BOXES}": _cut_scores,
 }
 

@@ -152,8 +152,8 @@ def _draw(seed: int) -> Any:
             axes.scatter(*case.X[mask].T, marker=marker, color=colour, label=label, **style)
         _draw_boundary(axes, solution)
         found = precision_recall_f1(groups[1] | groups[2] | groups[4], case.truth)
-        words = f"precision {found['precision']:.1%}, recall {found['recall']:.1%}"
-        axes.set_title(f"{panel.title}: {words}", loc="left", fontsize=10)
+        scores = f"precision {found['precision']:.1%}, recall {found['recall']:.1%}"
+        axes.set_title(f"{panel.title}: {scores}", loc="left", fontsize=10)
         axes.set_aspect("equal", adjustable="datalim")
         axes.tick_params(labelsize=8)
         axes.spines[["top", "right"]].set_visible(False)

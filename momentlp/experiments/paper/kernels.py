@@ -17,7 +17,7 @@ from momentlp.spec.tolerances import StandardError
 
 __all__ = ["KERNELS"]
 
-DRAWS = 5
+N_DRAWS = 5
 MAPS: dict[str, FeatureMap] = {
     "rbf, gamma 0.1": Kernel(gamma=0.1),
     "rbf, gamma 0.5": Kernel(gamma=0.5),
@@ -45,7 +45,7 @@ def measure(name: str, seed: int) -> list[Record]:
 
 def tasks(settings: Settings) -> Iterator[Task]:
     """One task for each kernel and draw."""
-    for seed in settings.split_numbers(DRAWS):
+    for seed in settings.split_numbers(N_DRAWS):
         for name in MAPS:
             yield Task(f"{name}, draw {seed}", partial(measure, name, seed))
 

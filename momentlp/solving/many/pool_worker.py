@@ -87,7 +87,7 @@ def _run_job(job: Job, packed_item: Packed) -> Packed:
             return PROBLEM_TOKEN
         return tokens.get(memory_key(thing)) if isinstance(thing, np.ndarray) else None
 
-    caught_warnings = [(one.message, one.category, one.filename, one.lineno) for one in caught]
+    caught_warnings = [(item.message, item.category, item.filename, item.lineno) for item in caught]
     try:
         return pack((succeeded, value, caught_warnings), token_of)
     except Exception as error:  # noqa: BLE001  pickling an object of the caller's can raise anything

@@ -73,7 +73,7 @@ def test_options_of_numpy_become_plain_numbers() -> None:
     assert (type(options.time_limit), type(options.iteration_limit), type(options.verbose)) == (float, int, bool)
 
 
-def test_options_tell_which_capabilities_they_need() -> None:
+def test_options_name_the_capabilities_that_they_need() -> None:
     assert mlp.Options(verbose=True).asked() == set()
     assert mlp.Options(time_limit=1.0, log=print).asked() == {mlp.Capability.TIME_LIMIT, mlp.Capability.LOG}
 

@@ -1,4 +1,4 @@
-"""Pyomo models: readable, extendable, and certified with whatever was added."""
+"""Pyomo models: readable, extendable, and certified together with the constraints that were added."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ def test_pyomo_itself_solves_the_model(sparse: bool, solver: str) -> None:
 
 
 @pytest.mark.parametrize("sparse", [False, True])
-def test_the_way_to_a_model_and_back_keeps_the_problem(sparse: bool) -> None:
+def test_a_problem_survives_conversion_to_a_model_and_back(sparse: bool) -> None:
     original = problem(sparse)
     back = mlp.Problem.from_pyomo(original.to_pyomo())
     assert back.names[:4] == original.names
@@ -64,10 +64,10 @@ def test_an_extended_model_is_solved_and_certified(backend: str, sparse: bool) -
     assert solution.objective < plain - 1
     assert "at_most" in solution.problem.names
     assert solution.membership[:30].sum() == pytest.approx(5.5)
-    # an independent look: the same constraint added in matrix form
+    # the same constraint, added in matrix form
     first = (np.arange(60) < 30).astype(float)[:, None]
-    by_hand = problem().with_block(mlp.Problem.from_arrays(first, -np.inf, 5.5, names=["at_most"]).blocks[0])
-    assert mlp.solve(by_hand).objective == pytest.approx(solution.objective, rel=1e-7)
+    in_matrix_form = problem().with_block(mlp.Problem.from_arrays(first, -np.inf, 5.5, names=["at_most"]).blocks[0])
+    assert mlp.solve(in_matrix_form).objective == pytest.approx(solution.objective, rel=1e-7)
 
 
 def test_values_and_duals_are_loaded_into_the_model() -> None:
@@ -80,7 +80,7 @@ def test_values_and_duals_are_loaded_into_the_model() -> None:
     assert model.dual[model.moments["x0"]] == solution.multipliers[0]
 
 
-def test_fixed_memberships_and_variables_of_the_users_own(backend: str) -> None:
+def test_fixed_memberships_and_additional_variables_are_solved(backend: str) -> None:
     model = problem().to_pyomo()
     out = int(np.flatnonzero(mlp.solve(problem()).membership == 0)[0])
     model.membership[out].fix(1.0)
@@ -94,7 +94,7 @@ def test_fixed_memberships_and_variables_of_the_users_own(backend: str) -> None:
     assert model.membership[out].fixed
 
 
-def test_a_model_made_infeasible_is_proved_so(backend: str) -> None:
+def test_an_infeasible_model_is_proved_infeasible(backend: str) -> None:
     model = problem().to_pyomo()
     model.too_many = pyo.Constraint(expr=sum(model.membership.values()) >= 59.9)
     assert mlp.solve(model, backend).status is mlp.Status.INFEASIBLE
@@ -129,7 +129,7 @@ def _constant(model: pyo.ConcreteModel) -> None:
 
 
 @pytest.mark.parametrize(
-    ("spoil", "words"),
+    ("spoil", "message"),
     [
         (_quadratic, "bad is not linear"),
         (_integer, r"membership\[0\] is not continuous"),
@@ -140,19 +140,19 @@ def _constant(model: pyo.ConcreteModel) -> None:
         (_constant, "constant term of 5"),
     ],
 )
-def test_what_a_linear_program_cannot_hold_is_named(spoil: object, words: str) -> None:
+def test_a_model_that_is_not_a_linear_program_is_refused(spoil: object, message: str) -> None:
     model = problem().to_pyomo()
     spoil(model)  # type: ignore[operator]
-    with pytest.raises(mlp.ModelError, match=words):
+    with pytest.raises(mlp.ModelError, match=message):
         mlp.solve(model)
 
 
-def test_what_is_neither_a_problem_nor_a_model() -> None:
+def test_an_object_that_is_no_problem_and_no_model_is_refused() -> None:
     with pytest.raises(mlp.ModelError, match="expected a Problem or a Pyomo ConcreteModel, not list"):
         mlp.solve([1, 2, 3])
 
 
-def test_a_solver_that_pyomo_lacks_here_is_named() -> None:
+def test_a_solver_that_is_not_available_in_pyomo_is_named() -> None:
     with pytest.raises(mlp.OptionError, match="Pyomo knows no solver 'nope'"):
         mlp.solve(problem(), "pyomo", options={"solver": "nope"})
     with pytest.raises(mlp.OptionError, match="not installed here"):

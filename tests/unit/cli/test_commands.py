@@ -39,7 +39,7 @@ def folder(tmp_path: Path) -> Path:
     return tmp_path
 
 
-def test_backends_lists_them_all() -> None:
+def test_the_command_backends_lists_all_backends() -> None:
     result = run("backends")
     assert result.exit_code == 0
     assert all(info.name in result.stdout for info in mlp.backends())
@@ -57,7 +57,7 @@ def test_backends_lists_them_all() -> None:
         ("points.npy", ("--mean", "mean.csv")),
     ],
 )
-def test_solve_a_spec_with_data(folder: Path, data: str, known: tuple[str, str]) -> None:
+def test_the_command_solve_compiles_a_spec_with_data(folder: Path, data: str, known: tuple[str, str]) -> None:
     option, value = known
     value = str(folder / value) if "." in value else value
     result = run("solve", folder / "spec.json", folder / data, option, value, "--json")
@@ -87,7 +87,7 @@ def test_solve_reads_yaml_parquet_and_sparse_files(folder: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    ("text", "words"),
+    ("text", "message"),
     [
         (",a,known\n0,1.0,1\n1,2.0,0\n", "no heading"),
         ("0,1,2\n1.0,2.0,1\n3.0,4.0,0\n", "column numbers"),
@@ -99,11 +99,11 @@ def test_solve_reads_yaml_parquet_and_sparse_files(folder: Path) -> None:
         ("a,known\n1.0,perhaps\n", "row 0 holds 'perhaps'"),
     ],
 )
-def test_odd_tables_are_named(folder: Path, text: str, words: str) -> None:
+def test_unusable_tables_are_refused(folder: Path, text: str, message: str) -> None:
     (folder / "odd.csv").write_text(text)
     result = run("solve", folder / "spec.json", folder / "odd.csv", "--labelled-column", "known")
     assert result.exit_code == 2
-    assert words in " ".join(result.stderr.split())
+    assert message in " ".join(result.stderr.split())
 
 
 def test_solve_writes_membership_and_proof(folder: Path) -> None:
@@ -145,7 +145,9 @@ def test_solve_writes_membership_and_proof(folder: Path) -> None:
     ],
     ids=lambda part: " ".join(part) if isinstance(part, tuple) else str(part),
 )
-def test_exit_codes(folder: Path, monkeypatch: pytest.MonkeyPatch, arguments: tuple[str, ...], code: int) -> None:
+def test_every_status_and_error_has_an_exit_code(
+    folder: Path, monkeypatch: pytest.MonkeyPatch, arguments: tuple[str, ...], code: int
+) -> None:
     monkeypatch.chdir(folder)
     result = run(*arguments)
     assert result.exit_code == code, result.output
@@ -154,7 +156,7 @@ def test_exit_codes(folder: Path, monkeypatch: pytest.MonkeyPatch, arguments: tu
         assert result.stdout == ""
 
 
-def test_errors_are_json_too(folder: Path) -> None:
+def test_errors_can_be_printed_as_json(folder: Path) -> None:
     result = run("solve", folder / "nothing.npz", "--json")
     document = json.loads(result.stdout)
     assert document["error"] == "FileFormatError"
@@ -191,7 +193,7 @@ def test_demo_finds_digits_and_draws_them(tmp_path: Path) -> None:
     assert run("demo", "--labelled", "1", "--picture", picture).exit_code == 2
 
 
-def test_version_and_help() -> None:
+def test_version_and_help_are_printed() -> None:
     assert run("--version").stdout == f"momentlp {mlp.__version__}\n"
     for command in ("demo", "solve", "compare", "backends"):
         assert command in run("--help").stdout

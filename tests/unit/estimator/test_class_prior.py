@@ -102,7 +102,7 @@ def test_intervals_cover_the_true_share() -> None:
 
 
 @pytest.mark.parametrize(
-    ("given", "words"),
+    ("given", "message"),
     [
         ({"level": 0.0}, "level must be a number above 0, not 0.0. Use 0.9"),
         ({"level": 1.0}, "level must be a number above 0 and below 1, not 1.0"),
@@ -111,8 +111,8 @@ def test_intervals_cover_the_true_share() -> None:
         ({"n_resamples": -1}, "n_resamples must be an integer of at least 10"),
     ],
 )
-def test_interval_arguments_out_of_range_raise(given: dict[str, Any], words: str) -> None:
-    with pytest.raises(mlp.OptionError, match=words):
+def test_interval_arguments_out_of_range_raise(given: dict[str, Any], message: str) -> None:
+    with pytest.raises(mlp.OptionError, match=message):
         mlp.MomentClassifier("linear").fit(X, y).class_prior_interval(**given)
 
 
@@ -125,10 +125,10 @@ def test_samples_without_an_answer_are_left_out() -> None:
     model = mlp.MomentClassifier("linear", constraints=[close], bagging=20, probability=True, random_state=0)
     with pytest.warns(RuntimeWarning) as reported:
         model.fit(X, y)
-    words = [str(item.message) for item in reported]
-    assert any("of 20 bootstrap samples of the labelled points have no answer and are left out" in item for item in words)
-    assert any("of 5 folds of the labelled points have no answer and are left out" in item for item in words)
-    assert len(words) == 2
+    messages = [str(item.message) for item in reported]
+    assert any("of 20 bootstrap samples of the labelled points have no answer and are left out" in item for item in messages)
+    assert any("of 5 folds of the labelled points have no answer and are left out" in item for item in messages)
+    assert len(messages) == 2
     assert 10 <= len(model.rule_.voters) < 20
     assert np.allclose(model.predict_proba(new).sum(axis=1), 1.0)
     with pytest.warns(RuntimeWarning, match="of 30 bootstrap samples"):

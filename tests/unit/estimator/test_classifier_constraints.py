@@ -132,10 +132,10 @@ def test_a_graph_in_a_constraint_does_not_turn_on_smoothing() -> None:
 @pytest.mark.parametrize("features", ["spectral", "linear"])
 def test_a_constraint_does_not_learn_from_rows_of_weight_zero(features: str) -> None:
     weight = np.where(np.arange(150) % 7 == 3, 0.0, 1.0)
-    there = weight > 0
+    kept = weight > 0
     near = mlp.Moment(mlp.Spectral(2), [1.2, 0.0], mlp.Relative(0.4))
     weighed = mlp.MomentClassifier(features, constraints=[near]).fit(X, y, weight)
-    without = mlp.MomentClassifier(features, constraints=[near]).fit(X[there], y[there])
+    without = mlp.MomentClassifier(features, constraints=[near]).fit(X[kept], y[kept])
     assert weighed.solution_.objective == pytest.approx(without.solution_.objective)
-    assert np.allclose(weighed.solution_.problem.blocks[1].features[there], without.solution_.problem.blocks[1].features)
+    assert np.allclose(weighed.solution_.problem.blocks[1].features[kept], without.solution_.problem.blocks[1].features)
     assert np.allclose(weighed.score_samples(new), without.score_samples(new), atol=1e-6)

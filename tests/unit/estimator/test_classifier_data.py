@@ -49,7 +49,7 @@ def test_points_must_be_finite(value: float) -> None:
 
 
 @pytest.mark.parametrize(
-    ("weight", "words"),
+    ("weight", "message"),
     [
         (np.where(np.arange(150) == 7, -1.0, 1.0), "sample_weight must not be negative, but entry 7 is -1"),
         (np.full(150, np.nan), "NaN"),
@@ -58,8 +58,8 @@ def test_points_must_be_finite(value: float) -> None:
         (1.0 * y, "there are no unlabelled points"),
     ],
 )
-def test_unusable_weights_raise(weight: np.ndarray, words: str) -> None:
-    with pytest.raises(ValueError, match=words):
+def test_unusable_weights_raise(weight: np.ndarray, message: str) -> None:
+    with pytest.raises(ValueError, match=message):
         mlp.MomentClassifier().fit(X, y, sample_weight=weight)
 
 

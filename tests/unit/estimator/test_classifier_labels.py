@@ -38,20 +38,20 @@ def test_any_two_values_of_y_are_accepted(member: Any, other: Any) -> None:
 
 
 def test_it_warns_if_text_labels_may_be_exchanged() -> None:
-    words = np.where(y == 1, "positive", "unlabelled")
+    message = np.where(y == 1, "positive", "unlabelled")
     expected_message = r"130 of 150 rows are marked as members \('unlabelled', the larger label\): .* pos_label='positive'"
-    for labels in (words, words.astype(object)):
+    for labels in (message, message.astype(object)):
         with pytest.warns(UserWarning, match=expected_message) as seen:
             model = mlp.MomentClassifier("linear").fit(X, labels)
         assert seen[0].filename == __file__
         assert model.pos_label_ == "unlabelled"  # the rule stays what it is
-    mlp.MomentClassifier("linear", pos_label="positive").fit(X, words)
-    mlp.MomentClassifier("linear", pos_label="unlabelled").fit(X, words)  # who says it means it
+    mlp.MomentClassifier("linear", pos_label="positive").fit(X, message)
+    mlp.MomentClassifier("linear", pos_label="unlabelled").fit(X, message)  # who says it means it
 
 
 def test_the_warning_about_text_labels_counts_rows_by_weight() -> None:
-    words, heavy = np.where(y == 1, "positive", "unlabelled"), np.where(y == 1, 100.0, 1.0)
-    assert mlp.MomentClassifier("linear").fit(X, words, heavy).pos_label_ == "unlabelled"
+    message, heavy = np.where(y == 1, "positive", "unlabelled"), np.where(y == 1, 100.0, 1.0)
+    assert mlp.MomentClassifier("linear").fit(X, message, heavy).pos_label_ == "unlabelled"
     with pytest.warns(UserWarning, match="20 of 150 rows are marked as members"):
         mlp.MomentClassifier("linear").fit(X, np.where(y == 1, "yes", "no"), heavy)
 
@@ -68,7 +68,7 @@ def test_labels_of_objects_stay_objects() -> None:
 
 
 @pytest.mark.parametrize(
-    ("labels", "pos_label", "words"),
+    ("labels", "pos_label", "message"),
     [
         (np.ones(150, dtype=int), None, "one class only, 1: there are no unlabelled points"),
         (np.zeros(150, dtype=int), None, "one class only, 0: there are no labelled points"),
@@ -80,6 +80,6 @@ def test_labels_of_objects_stay_objects() -> None:
         (np.where(y == 1, 1.0, np.nan), None, "NaN"),
     ],
 )
-def test_unusable_labels_raise(labels: np.ndarray, pos_label: Any, words: str) -> None:
-    with pytest.raises(ValueError, match=words):
+def test_unusable_labels_raise(labels: np.ndarray, pos_label: Any, message: str) -> None:
+    with pytest.raises(ValueError, match=message):
         mlp.MomentClassifier(pos_label=pos_label).fit(X, labels)

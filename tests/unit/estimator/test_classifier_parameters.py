@@ -17,7 +17,7 @@ new = np.random.default_rng(1).uniform(-3.0, 8.0, size=(80, 2))
 
 
 @pytest.mark.parametrize(
-    ("parameters", "words"),
+    ("parameters", "message"),
     [
         (
             {"smoothing": 0.0},
@@ -63,8 +63,8 @@ new = np.random.default_rng(1).uniform(-3.0, 8.0, size=(80, 2))
         ({"random_state": "seed", "bagging": 1}, "cannot be used to seed"),
     ],
 )
-def test_unusable_parameters_raise(parameters: dict[str, Any], words: str) -> None:
-    with pytest.raises(ValueError, match=words):
+def test_unusable_parameters_raise(parameters: dict[str, Any], message: str) -> None:
+    with pytest.raises(ValueError, match=message):
         mlp.MomentClassifier(**parameters).fit(X, y)
 
 
@@ -79,7 +79,7 @@ def test_numpy_booleans_are_accepted() -> None:
 
 
 @pytest.mark.parametrize(
-    ("arguments", "words"),
+    ("arguments", "message"),
     [
         ({"level": "a"}, "level must be a number above 0, not 'a'. Use 0.9"),
         ({"level": True}, "level must be a number"),
@@ -87,8 +87,8 @@ def test_numpy_booleans_are_accepted() -> None:
         ({"progress": None}, "progress must be True, False or a function of two numbers .* not None"),
     ],
 )
-def test_unusable_interval_arguments_raise(arguments: dict[str, Any], words: str) -> None:
-    with pytest.raises(mlp.OptionError, match=words):
+def test_unusable_interval_arguments_raise(arguments: dict[str, Any], message: str) -> None:
+    with pytest.raises(mlp.OptionError, match=message):
         mlp.MomentClassifier("linear").fit(X, y).class_prior_interval(**arguments)
 
 
@@ -118,7 +118,7 @@ def test_a_number_is_a_tolerance_in_standard_errors() -> None:
 
 
 def test_with_a_margin_points_near_the_hyperplane_count_as_outside() -> None:
-    """Labelled points, and those known to be members, are averaged whatever their score."""
+    """Labelled points, and those known to be members, are averaged independently of their score."""
     near = np.where(truth[:, None], X, X - 2.5)
     point = int(np.flatnonzero(~truth)[0])
     wide = {"tolerance": 3.0, "smoothing": 1.0}

@@ -33,7 +33,7 @@ def test_the_score_is_0_if_nothing_is_found_and_1_if_all_are_members() -> None:
 
 
 @pytest.mark.parametrize(
-    ("y_true", "y_pred", "words"),
+    ("y_true", "y_pred", "message"),
     [
         ([0, 0, 0, 0], [0, 1, 0, 0], "y_true holds no 1: recall needs labelled members.*stratified splitter"),
         ([0, 0], [0, 0], "y_true holds no 1"),
@@ -45,8 +45,8 @@ def test_the_score_is_0_if_nothing_is_found_and_1_if_all_are_members() -> None:
         ([0, 1, 1], [0, 1], "inconsistent numbers of samples"),
     ],
 )
-def test_labels_that_cannot_be_scored_raise(y_true: list[Any], y_pred: list[Any], words: str) -> None:
-    with pytest.raises(ValueError, match=words):
+def test_labels_that_cannot_be_scored_raise(y_true: list[Any], y_pred: list[Any], message: str) -> None:
+    with pytest.raises(ValueError, match=message):
         mlp.lee_liu_score(y_true, y_pred)
 
 

@@ -91,9 +91,9 @@ def test_folds_depend_on_the_random_state_only() -> None:
 def test_rows_of_weight_zero_do_not_count() -> None:
     weight = np.ones(150)
     weight[np.concatenate([known[:3], np.flatnonzero(y == 0)[:30]])] = 0.0
-    there = weight > 0
+    kept = weight > 0
     weighed = mlp.MomentClassifierCV(**QUICK, random_state=0).fit(X, y, weight)
-    without = mlp.MomentClassifierCV(**QUICK, random_state=0).fit(X[there], y[there])
+    without = mlp.MomentClassifierCV(**QUICK, random_state=0).fit(X[kept], y[kept])
     assert np.allclose(weighed.cv_results_["mean_test_score"], without.cv_results_["mean_test_score"])
     assert weighed.best_params_ == without.best_params_
 
@@ -209,7 +209,7 @@ def test_progress_is_reported_after_every_fold() -> None:
 
 
 @pytest.mark.parametrize(
-    ("parameters", "words"),
+    ("parameters", "message"),
     [
         ({"features": None}, "features must be a feature map .* or a list of them to choose from, .* not None"),
         ({"features": 3}, "features must be a feature map .* not 3"),
@@ -238,8 +238,8 @@ def test_progress_is_reported_after_every_fold() -> None:
         ({"tolerance": -1.0}, "tolerance must be a number of at least 0"),
     ],
 )
-def test_unusable_parameters_raise(parameters: dict[str, Any], words: str) -> None:
-    with pytest.raises(ValueError, match=words):
+def test_unusable_parameters_raise(parameters: dict[str, Any], message: str) -> None:
+    with pytest.raises(ValueError, match=message):
         mlp.MomentClassifierCV(**{**QUICK, **parameters}).fit(X, y)
 
 

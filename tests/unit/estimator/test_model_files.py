@@ -142,7 +142,7 @@ def test_a_loaded_model_has_no_interval(fitted: dict[str, Any], tmp_path: Path) 
 
 
 @pytest.mark.parametrize(
-    ("model", "words"),
+    ("model", "message"),
     [
         (mlp.MomentClassifier("linear", backend=get_backend("highs")), "backend is a Highs"),
         (mlp.MomentClassifier("linear", random_state=np.random.RandomState(0)), "random_state is a RandomState"),
@@ -153,15 +153,15 @@ def test_a_loaded_model_has_no_interval(fitted: dict[str, Any], tmp_path: Path) 
         (mlp.MomentClassifier(mlp.Transformer(PCA(1))), "fitted PCA"),
     ],
 )
-def test_what_cannot_be_saved_is_named(model: Any, words: str, tmp_path: Path) -> None:
+def test_a_model_that_cannot_be_saved_is_refused(model: Any, message: str, tmp_path: Path) -> None:
     model.fit(X, y)
     (tmp_path / "model").write_bytes(b"what was there before")
-    with pytest.raises(mlp.FileFormatError, match=f"{words}.* cannot be saved without a pickle"):
+    with pytest.raises(mlp.FileFormatError, match=f"{message}.* cannot be saved without a pickle"):
         model.save(tmp_path / "model")
     assert [path.read_bytes() for path in tmp_path.iterdir()] == [b"what was there before"]
 
 
-def test_a_function_of_ones_own_cannot_be_saved(tmp_path: Path) -> None:
+def test_a_user_defined_function_cannot_be_saved(tmp_path: Path) -> None:
     model = mlp.MomentClassifier(mlp.Transformer(FunctionTransformer(np.cbrt))).fit(X, y)
     with pytest.raises(mlp.FileFormatError, match="FunctionTransformer"):
         model.save(tmp_path / "model")
@@ -180,7 +180,7 @@ def test_a_truncated_file_raises(saved: Path) -> None:
     whole = saved.read_bytes()
     for length in (0, 1, 100, len(whole) // 2, len(whole) - 1):
         saved.write_bytes(whole[:length])
-        with pytest.raises(mlp.FileFormatError, match="is not a whole saved model of momentlp"):
+        with pytest.raises(mlp.FileFormatError, match="is not a complete saved model of momentlp"):
             mlp.MomentClassifier.load(saved)
 
 
@@ -214,7 +214,7 @@ def test_files_of_another_kind_raise(saved: Path, fitted: dict[str, Any]) -> Non
     with pytest.raises(mlp.FileFormatError, match="not a saved model"):
         mlp.MomentClassifier.load(saved)
     np.savez(saved.with_suffix(".npz"), X=X)
-    with pytest.raises(mlp.FileFormatError, match="not a whole saved model"):
+    with pytest.raises(mlp.FileFormatError, match="not a complete saved model"):
         mlp.MomentClassifier.load(saved.with_suffix(".npz"))
     with pytest.raises(mlp.FileFormatError, match="there is no file"):
         mlp.MomentClassifier.load(saved.with_name("none"))
@@ -259,7 +259,7 @@ def test_the_content_of_a_file_is_checked(header: dict[str, Any], arrays: dict[s
 
 
 def test_a_file_rewritten_without_a_change_loads(saved: Path, fitted: dict[str, Any]) -> None:
-    """Without this the test above would prove nothing."""
+    """The test above changes files in this way; without a change they must load."""
     change(saved, {}, {})
     assert np.array_equal(mlp.MomentClassifier.load(saved).predict_proba(new), fitted["everything"].predict_proba(new))
 

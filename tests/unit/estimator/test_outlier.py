@@ -104,7 +104,7 @@ def test_unusable_contamination_raises(contamination: Any) -> None:
 
 
 @pytest.mark.parametrize(
-    ("known", "words"),
+    ("known", "message"),
     [
         ([], "known selects no point"),
         ([160], "known holds index 160"),
@@ -113,8 +113,8 @@ def test_unusable_contamination_raises(contamination: Any) -> None:
         ([0, 1, 150], "known holds row 150, but a constraint declares it to be outside"),
     ],
 )
-def test_unusable_known_inliers_raise(known: list[Any], words: str) -> None:
-    with pytest.raises(mlp.DataError, match=words):
+def test_unusable_known_inliers_raise(known: list[Any], message: str) -> None:
+    with pytest.raises(mlp.DataError, match=message):
         mlp.MomentOutlierDetector(constraints=[mlp.Known(negatives=[150])]).fit(X, known=known)
 
 

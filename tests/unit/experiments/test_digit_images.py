@@ -14,11 +14,11 @@ from momentlp.experiments.engine.digit_images import Digits, load_digit_images, 
 Arrays = tuple[np.ndarray, np.ndarray]
 
 
-def test_where_too_few_are_set_apart_all_are_labelled(digits: Digits) -> None:
+def test_if_too_few_labels_are_held_out_all_are_labelled(digits: Digits) -> None:
     apart = np.random.default_rng(5).permutation(len(digits.X))[: digits.n_apart]
-    there = int((digits.labels[apart] == 0).sum())
-    assert len(split(digits.X, digits.labels, 500, digits.n_apart, 5)[2]) == there
-    assert len(split(digits.X, digits.labels, there - 1, digits.n_apart, 5)[2]) == there - 1
+    n_zeros = int((digits.labels[apart] == 0).sum())
+    assert len(split(digits.X, digits.labels, 500, digits.n_apart, 5)[2]) == n_zeros
+    assert len(split(digits.X, digits.labels, n_zeros - 1, digits.n_apart, 5)[2]) == n_zeros - 1
 
 
 def test_the_usps_digits_from_files_of_every_kind(usps: Arrays, tmp_path: Path) -> None:
@@ -39,27 +39,27 @@ def test_the_usps_digits_from_files_of_every_kind(usps: Arrays, tmp_path: Path) 
 
 
 @pytest.mark.parametrize(
-    ("content", "words"),
+    ("content", "message"),
     [
         ("a,b\n1,2\n3,4\n", "no column of labels"),
         ("", "usps.csv"),
         ("l,x\n" + "".join(f"{d},0.5\n" for d in range(10)), "9298"),
     ],
 )
-def test_other_files_are_refused(tmp_path: Path, content: str, words: str) -> None:
+def test_other_files_are_refused(tmp_path: Path, content: str, message: str) -> None:
     (tmp_path / "usps.csv").write_text(content)
-    with pytest.raises(mlp.DataError, match=rf"{words}.*--data digits"):
+    with pytest.raises(mlp.DataError, match=rf"{message}.*--data digits"):
         load_digit_images(str(tmp_path / "usps.csv"))
 
 
 def test_a_folder_or_an_arff_file_without_the_digits_is_refused(tmp_path: Path) -> None:
     (tmp_path / "usps.arff").touch()
-    for given, words in ((tmp_path, "no zip.train.gz"), (tmp_path / "usps.arff", "not a complete ARFF file")):
-        with pytest.raises(mlp.DataError, match=rf"{words}.*--data digits"):
+    for given, message in ((tmp_path, "no zip.train.gz"), (tmp_path / "usps.arff", "not a complete ARFF file")):
+        with pytest.raises(mlp.DataError, match=rf"{message}.*--data digits"):
             load_digit_images(str(given))
 
 
-def test_openml_out_of_reach_says_what_else_there_is(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_if_openml_is_unreachable_the_error_names_the_alternatives(monkeypatch: pytest.MonkeyPatch) -> None:
     def unreachable(**_: Any) -> None:
         raise OSError("no route")
 

@@ -41,7 +41,7 @@ def test_figure_1_reaches_the_figures_of_the_paper(tmp_path: Path) -> None:
     assert [row["n"] for row in report.tables[0].rows] == [20] * 2 * len(PANELS)
 
 
-def test_both_methods_on_one_graph_are_those_that_users_call(digits: Digits) -> None:
+def test_the_graph_experiment_runs_the_methods_that_users_call(digits: Digits) -> None:
     unlabelled, _, sample = split(digits.X, digits.labels, 20, digits.n_apart, 0)
     found = find_on_graph(unlabelled, sample)
     points, known = np.vstack([unlabelled, sample]), np.repeat([0, 1], [len(unlabelled), len(sample)])

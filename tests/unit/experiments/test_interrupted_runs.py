@@ -54,7 +54,7 @@ def reproduce(arguments: list[str], folder: Path) -> list[str]:
 
 
 def interrupt(command: list[str], folder: Path, n_results: int, sign: signal.Signals) -> subprocess.Popen[str]:
-    """Start a run, end it by a signal as soon as its journal holds so many results, and return the ended process."""
+    """Start a run, end it by a signal as soon as its journal holds ``n_results`` results, and return the ended process."""
     process = start(command)
     try:
         assert wait_until(lambda: count_results(folder) >= n_results or process.poll() is not None)
@@ -139,7 +139,7 @@ def list_children(parent: int) -> list[int]:
 
 
 def is_alive(process: int) -> bool:
-    """Tell whether a process exists and is not a zombie."""
+    """Return whether a process exists and is not a zombie."""
     try:
         return Path(f"/proc/{process}/stat").read_text().rpartition(")")[2].split()[0] != "Z"
     except OSError:

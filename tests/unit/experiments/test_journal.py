@@ -12,7 +12,7 @@ import momentlp as mlp
 from momentlp.experiments.engine.journal import Journal
 
 
-def test_a_cut_line_is_dropped_and_done_again(tmp_path: Path) -> None:
+def test_a_truncated_line_is_dropped_and_its_task_runs_again(tmp_path: Path) -> None:
     with Journal(tmp_path, {"seed": 0}) as journal:
         journal.append("one", [{"x": 0.1}])
         journal.append("two", [{"x": 0.2}])
@@ -26,7 +26,7 @@ def test_a_cut_line_is_dropped_and_done_again(tmp_path: Path) -> None:
         assert all(json.loads(line) for line in results.read_text().splitlines())
 
 
-def test_what_is_not_a_line_of_results_ends_the_journal(tmp_path: Path) -> None:
+def test_reading_stops_at_a_line_that_holds_no_result(tmp_path: Path) -> None:
     with Journal(tmp_path, {}) as journal:
         journal.append("one", [])
     with (tmp_path / "results.jsonl").open("ab") as stream:

@@ -61,11 +61,11 @@ def test_failed_tasks_are_reported_and_tried_again_and_the_others_are_kept(tmp_p
 
 
 @pytest.mark.parametrize(
-    ("settings", "jobs", "words"),
+    ("settings", "jobs", "message"),
     [(Settings(splits=0), 1, "splits"), (Settings(), 0, "jobs"), (Settings(epsilon=-1.0), 1, "epsilon")],
 )
-def test_settings_are_checked(tmp_path: Path, settings: Settings, jobs: int, words: str) -> None:
-    with pytest.raises(mlp.OptionError, match=words):
+def test_settings_are_checked(tmp_path: Path, settings: Settings, jobs: int, message: str) -> None:
+    with pytest.raises(mlp.OptionError, match=message):
         run(toy(), settings, tmp_path, jobs=jobs)
 
 

@@ -12,7 +12,7 @@ from momentlp.datasets.usps import load_usps, usps_split
 Digits = tuple[np.ndarray, np.ndarray]
 
 
-def test_the_data_is_what_it_should_be(usps: Digits) -> None:
+def test_the_usps_data_has_its_known_sizes(usps: Digits) -> None:
     X, y = usps
     assert X.shape == (9298, 256)
     assert (y == 0).sum() == 1553
@@ -41,7 +41,7 @@ def test_all_backends_agree_on_the_protocol(usps: Digits) -> None:
 
 
 @pytest.mark.parametrize("backend", ["highs", "glpk"])
-def test_a_mean_that_no_set_has(usps: Digits, backend: str) -> None:
+def test_an_unreachable_mean_gives_an_empty_class(usps: Digits, backend: str) -> None:
     X, _, sample = usps_split(*usps, 100)
     solution = mlp.solve(mlp.Spec(tolerance=mlp.Absolute(1e-6)).compile(X, sample=sample), backend)
     assert solution.status is mlp.Status.EMPTY

@@ -48,7 +48,7 @@ def _rows(A: mlp.MomentMatrix) -> int:
     return A.shape[0]
 
 
-def test_features_that_are_not_finite_are_the_maps_fault(tmp_path: Path) -> None:
+def test_an_error_about_infinite_features_names_the_map(tmp_path: Path) -> None:
     X = np.abs(points()) + 1.0
     X[800, 1] = 3e38
     with pytest.raises(mlp.CompileError, match=r"what Quadratic.transform returned must be finite, but row 800"):

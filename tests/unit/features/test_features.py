@@ -1,4 +1,4 @@
-"""Feature maps: what they compute, that they map new points the same way, and that they survive a trip to disk."""
+"""Feature maps: their features, the same features for new points, and saving."""
 
 from __future__ import annotations
 
@@ -44,7 +44,7 @@ def features(request: pytest.FixtureRequest) -> mlp.FeatureMap:
     return MAPS[request.param]
 
 
-def test_points_seen_and_new_are_mapped_alike(features: mlp.FeatureMap) -> None:
+def test_points_of_the_fit_are_mapped_like_new_points(features: mlp.FeatureMap) -> None:
     fitted = features.fit(X)
     assert np.allclose(fitted(X), features.training(X, fitted), atol=1e-9)
     assert fitted(X[:5]).shape == (5, len(fitted.names))
@@ -60,7 +60,7 @@ def test_every_map_solves_on_every_backend(features: mlp.FeatureMap, backend: st
     assert np.array_equal(solution.separator.predict(X)[clear], solution.membership[clear] > 0.5)
 
 
-def test_equal_after_json_and_yaml(features: mlp.FeatureMap) -> None:
+def test_feature_maps_survive_json_and_yaml(features: mlp.FeatureMap) -> None:
     spec = mlp.Spec(features=features)
     assert mlp.Spec.from_json(spec.to_json()) == spec
     assert mlp.Spec.from_yaml(spec.to_yaml()) == spec
@@ -118,17 +118,17 @@ def test_landmarks_approach_the_kernel() -> None:
 
 
 def test_spectral_features_are_smooth_on_the_graph() -> None:
-    """The first eigenvector of two far clusters tells them apart."""
-    two = np.vstack([X[:60], X[:60] + np.array([30.0, 0.0, 0.0])])
+    """An eigenvector separates two distant clusters."""
+    clusters = np.vstack([X[:60], X[:60] + np.array([30.0, 0.0, 0.0])])
     with warnings.catch_warnings():
         warnings.simplefilter("error")
-        embedding = mlp.Spectral(2, 5).fit(two).state["embedding"]
+        embedding = mlp.Spectral(2, 5).fit(clusters).state["embedding"]
     separated = [abs(embedding[:60, c].mean() - embedding[60:, c].mean()) for c in range(2)]
     assert max(separated) > 1.9  # constant on each cluster, one standard deviation either side of zero
 
 
 @pytest.mark.parametrize("sparse", [False, True])
-def test_points_of_the_graph_keep_their_place_in_many_dimensions(sparse: bool) -> None:
+def test_points_of_the_graph_get_their_own_embedding_in_many_dimensions(sparse: bool) -> None:
     many = np.random.default_rng(0).normal(size=(200, 40)) + 5
     points = sp.csr_array(many) if sparse else many
     fitted = mlp.Spectral(4, 8).fit(points)
@@ -160,7 +160,7 @@ def test_a_sample_joins_the_graph_of_the_points() -> None:
     ],
     ids=lambda part: getattr(part, "kind", getattr(part, "__name__", "")),
 )
-def test_held_out_points_get_the_answer_they_would_have_had(
+def test_held_out_points_are_classified_as_if_they_were_in_the_problem(
     features: mlp.FeatureMap, tolerance: mlp.Tolerance, make: object
 ) -> None:
     case = make(1)  # type: ignore[operator]
@@ -168,15 +168,17 @@ def test_held_out_points_get_the_answer_they_would_have_had(
     out = random.choice(np.setdiff1d(np.arange(len(case.X)), case.labelled), 100, replace=False)
     kept = np.setdiff1d(np.arange(len(case.X)), out)
     spec = mlp.Spec(features=features, tolerance=tolerance)
-    whole = mlp.solve(spec.compile(case.X, labelled=case.labelled))
+    with_all = mlp.solve(spec.compile(case.X, labelled=case.labelled))
     part = mlp.solve(spec.compile(case.X[kept], labelled=np.flatnonzero(np.isin(kept, case.labelled))))
     scores = part.separator.decision_function(case.X[out])
-    clear = np.abs(scores) >= np.median(np.abs(scores))  # the map itself is fitted anew, so the hyperplane moves a little
-    agree = (scores[clear] > 0) == (whole.membership[out][clear] > 0.5)
+    clear = np.abs(scores) >= np.median(
+        np.abs(scores)
+    )  # the map is fitted to other points, so the hyperplane moves a little
+    agree = (scores[clear] > 0) == (with_all.membership[out][clear] > 0.5)
     assert agree.mean() >= 0.9
 
 
-def test_concat_is_blocks_with_tolerances_of_their_own() -> None:
+def test_concat_has_one_block_and_one_tolerance_per_map() -> None:
     features = mlp.Concat([mlp.Linear(), mlp.Concat([mlp.Quadratic(), mlp.Kernel(landmarks=4)])])
     problem = mlp.Spec(features=features, tolerance=mlp.Absolute([1.0, 2.0, 3.0])).compile(X, labelled=range(20))
     assert [block.n_moments for block in problem.blocks] == [3, 9, 4]
@@ -192,7 +194,7 @@ def test_concat_is_blocks_with_tolerances_of_their_own() -> None:
 
 
 @pytest.mark.parametrize(
-    ("build", "words"),
+    ("build", "message"),
     [
         (lambda: mlp.Kernel("gauss"), "Kernel.kernel: Input should be 'rbf'"),
         (lambda: mlp.Kernel(gamma=-1.0), "Kernel.gamma: Input should be greater than 0"),
@@ -204,13 +206,13 @@ def test_concat_is_blocks_with_tolerances_of_their_own() -> None:
         (lambda: mlp.Transformer("PCA"), "an object with fit and transform"),
     ],
 )
-def test_maps_that_make_no_sense(build: object, words: str) -> None:
-    with pytest.raises(mlp.SpecError, match=words):
+def test_unusable_parameters_of_maps_are_refused(build: object, message: str) -> None:
+    with pytest.raises(mlp.SpecError, match=message):
         build()  # type: ignore[operator]
 
 
 @pytest.mark.parametrize(
-    ("features", "words"),
+    ("features", "message"),
     [
         (mlp.Kernel(landmarks=1000), "Kernel.landmarks is 1000, but there are only 120 points"),
         (mlp.Spectral(200), "needs more than 201 different points"),
@@ -221,8 +223,8 @@ def test_maps_that_make_no_sense(build: object, words: str) -> None:
     ],
 )
 @pytest.mark.filterwarnings("ignore:invalid value", "ignore:overflow")
-def test_maps_that_do_not_fit_the_data(features: mlp.FeatureMap, words: str) -> None:
-    with pytest.raises(mlp.CompileError, match=words):
+def test_maps_that_do_not_fit_the_data_are_refused(features: mlp.FeatureMap, message: str) -> None:
+    with pytest.raises(mlp.CompileError, match=message):
         mlp.Spec(features=features).compile(X, labelled=range(20))
 
 
@@ -241,12 +243,12 @@ def test_a_spec_file_names_only_transformers_of_scikit_learn(table: dict[str, ob
         mlp.Spec.from_fields({"features": {"kind": "transformer", "transformer": table}})
 
 
-def test_a_transformer_that_is_not_plain_is_not_written() -> None:
+def test_a_transformer_with_a_function_cannot_be_written_to_json() -> None:
     with pytest.raises(mlp.SpecError, match="func of FunctionTransformer is not a plain value"):
         mlp.Spec(features=mlp.Transformer(FunctionTransformer(np.log1p))).to_json()
 
 
-def test_full_rank_and_no_tolerance_leave_only_the_labelled_set() -> None:
+def test_it_warns_if_only_the_labelled_set_is_feasible() -> None:
     case = make_ring(0)
     few = np.concatenate([case.labelled[:30], np.flatnonzero(~case.truth)[:100]])
     problem = mlp.Spec(features=mlp.Kernel(gamma=20.0), tolerance=mlp.Absolute(1e-6)).compile(
@@ -257,13 +259,13 @@ def test_full_rank_and_no_tolerance_leave_only_the_labelled_set() -> None:
     assert solution.objective == pytest.approx(30, rel=1e-3)
 
 
-def test_text_like_data_stays_sparse() -> None:
+def test_sparse_points_stay_sparse() -> None:
     random = np.random.default_rng(0)
-    words = sp.random_array((3000, 1500), density=0.005, rng=random, format="csr")
+    documents = sp.random_array((3000, 1500), density=0.005, rng=random, format="csr")
     for features in (mlp.Linear(), mlp.Linear(standardise=True)):
-        problem = mlp.Spec(features=features, tolerance=mlp.StandardError(1.0)).compile(words, labelled=range(200))
+        problem = mlp.Spec(features=features, tolerance=mlp.StandardError(1.0)).compile(documents, labelled=range(200))
         assert sp.issparse(problem.blocks[0].features)
-        assert problem.linear_program().matrix.nnz < 2 * words.nnz + 3000 + 2 * 1500 + 2
+        assert problem.linear_program().matrix.nnz < 2 * documents.nnz + 3000 + 2 * 1500 + 2
 
 
 class OneColumn(mlp.FeatureMap):
@@ -291,19 +293,19 @@ class Flat(OneColumn):
 
 
 @pytest.mark.parametrize(
-    ("features", "words"),
+    ("features", "message"),
     [
         (OneColumn(), r"OneColumn.transform returned 3 feature\(s\), but it named 1"),
         (NoTuple(), "NoTuple.learn must return the names"),
         (Flat(), "what Flat.transform returned must be a table"),
     ],
 )
-def test_mistakes_in_a_map_of_your_own_are_named(features: mlp.FeatureMap, words: str) -> None:
-    with pytest.raises(mlp.CompileError, match=words):
+def test_mistakes_in_a_user_defined_map_are_named(features: mlp.FeatureMap, message: str) -> None:
+    with pytest.raises(mlp.CompileError, match=message):
         mlp.Spec(features=features).compile(X, labelled=[0])
 
 
-def test_a_map_without_its_methods_cannot_be_made() -> None:
+def test_a_map_without_transform_cannot_be_instantiated() -> None:
     class Half(mlp.FeatureMap):
         kind: str = "test-half-map"
 
@@ -324,8 +326,8 @@ def test_two_classes_of_one_kind_are_refused() -> None:
 @pytest.mark.slow
 def test_a_corpus_is_solved_without_becoming_dense() -> None:
     random = np.random.default_rng(0)
-    words = sp.random_array((20_000, 5_000), density=0.005, rng=random, format="csr")
-    problem = mlp.Spec(tolerance=mlp.StandardError(3.0)).compile(words, labelled=range(300))
+    documents = sp.random_array((20_000, 5_000), density=0.005, rng=random, format="csr")
+    problem = mlp.Spec(tolerance=mlp.StandardError(3.0)).compile(documents, labelled=range(300))
     with peak_memory() as peak:
         solution = mlp.solve(problem)
     assert solution.status is mlp.Status.OPTIMAL
@@ -336,15 +338,15 @@ def test_a_corpus_is_solved_without_becoming_dense() -> None:
 def test_a_corpus_compiles_without_becoming_dense() -> None:
     """20,000 documents of 5,000 words at half a per cent: dense it would be 800 MB."""
     random = np.random.default_rng(0)
-    words = sp.random_array((20_000, 5_000), density=0.005, rng=random, format="csr")
+    documents = sp.random_array((20_000, 5_000), density=0.005, rng=random, format="csr")
     with peak_memory() as peak:
-        problem = mlp.Spec(tolerance=mlp.StandardError(3.0)).compile(words, labelled=range(300))
+        problem = mlp.Spec(tolerance=mlp.StandardError(3.0)).compile(documents, labelled=range(300))
         problem.linear_program()
     assert peak.bytes is None or peak.bytes < 150e6
 
 
 @pytest.mark.parametrize("form", [np.asarray, sp.csr_array])
-def test_products_of_too_many_columns_are_refused_before_they_are_made(form: Any) -> None:
+def test_products_of_too_many_columns_are_refused_before_they_are_computed(form: Any) -> None:
     X = form(np.ones((4, 3000)))
     message = r"4,504,500 moments of 3,000 columns, .* fewer columns, .* mlp.Transformer\(PCA"
     with pytest.raises(mlp.CompileError, match=message):

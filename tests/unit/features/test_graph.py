@@ -1,4 +1,4 @@
-"""The graph of neighbours and what is read off it: averages, walks to the labelled points, values at new points."""
+"""The graph of neighbours: averages, walks to the labelled points, and values at new points."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ GRAPH = Graph.of(X, 5)
 
 
 def walk(weights: sp.csr_array, restart: float) -> np.ndarray:
-    """Where walks from each point end, by a dense inverse: ``r (I - (1 - r) P)^-1``."""
+    """Return the probabilities that a walk from point i ends at j, by a dense inverse: ``r (I - (1 - r) P)^-1``."""
     dense = weights.toarray()
     step = dense / dense.sum(axis=1, keepdims=True)
     return restart * np.linalg.inv(np.eye(len(dense)) - (1 - restart) * step)
@@ -41,21 +41,21 @@ def test_links_join_nearest_neighbours() -> None:
     joined = np.zeros((90, 90), dtype=bool)
     joined[np.arange(90)[:, None], nearest] = True
     joined |= joined.T
-    assert np.array_equal(GRAPH.weights.toarray() > 0, joined)  # these points need no further links to be in one piece
+    assert np.array_equal(GRAPH.weights.toarray() > 0, joined)  # the nearest neighbours already connect these points
     assert GRAPH.width == pytest.approx(np.median(distance[joined]))
     assert GRAPH.reach == pytest.approx(distance.min(axis=1).max())
     assert np.allclose(GRAPH.weights.toarray()[joined], np.maximum(np.exp(-((distance[joined] / GRAPH.width) ** 2)), 1e-6))
 
 
-def test_points_too_near_to_tell_apart_are_joined() -> None:
-    """The squares of such distances are zero in floats, and a zero in a sparse matrix is no entry."""
+def test_points_whose_squared_distance_is_zero_are_joined() -> None:
+    """The squared distance is zero in floats, and a sparse matrix does not store zeros."""
     points = np.vstack([X, [[0.0, 9.0], [1e-170, 9.0], [-1e-170, 9.0]]])
     weights = Graph.of(points, 2).weights.toarray()
     assert (weights[[90, 90, 91], [91, 92, 92]] == 1.0).all()
     assert np.array_equal(weights, weights.T)
 
 
-# Averages over it
+# Averages over the graph
 
 
 @pytest.mark.parametrize("restart", [0.02, 0.3, 1.0])
@@ -66,12 +66,12 @@ def test_an_average_is_the_mean_where_walks_end(restart: float, columns: tuple[i
 
 
 @pytest.mark.parametrize("restart", [0.02, 0.3, 1.0])
-def test_what_is_the_same_everywhere_stays_so(restart: float) -> None:
+def test_the_average_of_a_constant_is_the_constant(restart: float) -> None:
     assert np.allclose(GRAPH.average(np.full(90, 7.0), restart), 7.0)
     assert np.array_equal(GRAPH.average(np.zeros(90), restart), np.zeros(90))
 
 
-def test_a_walk_that_stops_at_once_changes_nothing() -> None:
+def test_with_restart_one_an_average_is_the_value_itself() -> None:
     values = random.normal(size=90)
     assert np.allclose(GRAPH.average(values, 1.0), values)
 
@@ -85,7 +85,7 @@ def with_labels(features: mlp.Spectral, points: np.ndarray, known: list[int], co
 
 @pytest.mark.parametrize("counts", [[1, 1, 1, 1, 1, 1], [1, 2, 3, 1, 1, 4], [0.5, 0.1, 0.2, 1, 7, 0]])
 def test_a_labelled_point_is_scored_as_if_it_were_not_labelled(counts: list[float]) -> None:
-    """The walk's score of a point is the share of the labelled points where walks end, its own label left out."""
+    """The score of a point is the share of walks that end at labelled points, without its own label."""
     known = [0, 3, 10, 20, 41, 60]
     fitted = with_labels(mlp.Spectral(4, 5, walk=0.05), X, known, counts)
     ends = walk(GRAPH.weights, 0.05)
@@ -98,7 +98,7 @@ def test_a_labelled_point_is_scored_as_if_it_were_not_labelled(counts: list[floa
 
 
 def test_equal_points_are_one_node() -> None:
-    """Labelled twice at one place counts as twice; neither copy tells on the other."""
+    """Two equal labelled points count twice, and neither contributes to the score of the other."""
     points = np.vstack([X, X[:4]])
     twice = with_labels(mlp.Spectral(4, 5, walk=0.05), points, [0, 90, 10, 20], [1, 1, 1, 1])
     once = with_labels(mlp.Spectral(4, 5, walk=0.05), X, [0, 10, 20], [2, 1, 1])
@@ -113,10 +113,10 @@ def test_minus_zero_is_zero() -> None:
 
 
 @pytest.mark.parametrize("known", [[0], [0, 90]])
-def test_the_only_labelled_place_is_like_no_label_at_all(known: list[int]) -> None:
+def test_the_only_labelled_point_gets_the_minimum_score(known: list[int]) -> None:
     fitted = with_labels(mlp.Spectral(4, 5, walk=0.05), np.vstack([X, X[:1]]), known, [1.0] * len(known))
     nothing = with_labels(mlp.Spectral(4, 5, walk=0.05), np.vstack([X, X[:1]]), [50], [1.0])
-    assert fitted.state["walk"][0] == pytest.approx(np.log(1e-9))  # the least that is told apart
+    assert fitted.state["walk"][0] == pytest.approx(np.log(1e-9))  # the minimum score
     assert fitted.state["walk"][50] > fitted.state["walk"][0]
     assert nothing.state["walk"][0] > fitted.state["walk"][0]
 
@@ -124,7 +124,7 @@ def test_the_only_labelled_place_is_like_no_label_at_all(known: list[int]) -> No
 # New points
 
 
-def test_a_point_seen_keeps_its_place() -> None:
+def test_points_of_the_fit_get_their_own_values() -> None:
     features = mlp.Spectral(4, 5, walk=0.05)
     fitted = with_labels(features, X, [0, 3, 10], [1, 1, 1])
     unlabelled = np.setdiff1d(np.arange(90), [0, 3, 10])
@@ -133,7 +133,7 @@ def test_a_point_seen_keeps_its_place() -> None:
     assert np.array_equal(features.interpolate(values, X, fitted), values)
 
 
-def test_values_fall_to_nothing_far_away() -> None:
+def test_interpolated_values_decrease_to_zero_far_away() -> None:
     features = mlp.Spectral(4, 5)
     fitted = features.fit(X)
     line = np.column_stack([np.linspace(4.0, 100.0, 50), np.full(50, 4.0)])
@@ -143,7 +143,7 @@ def test_values_fall_to_nothing_far_away() -> None:
     assert found[-1] == 0.0
 
 
-def test_values_between_points_are_between_theirs() -> None:
+def test_interpolated_values_lie_between_minimum_and_maximum() -> None:
     features = mlp.Spectral(4, 5)
     values = random.random(90)
     found = features.interpolate(values, X[:45] + 0.01, features.fit(X))
@@ -156,7 +156,7 @@ def test_smoothing_is_the_average_over_the_graph() -> None:
     values = random.random(94)
     fitted = features.fit(np.vstack([X, X[:4]]))
     shared = values[:90].copy()
-    shared[:4] = (values[:4] + values[90:]) / 2  # equal points share theirs
+    shared[:4] = (values[:4] + values[90:]) / 2  # equal points have the mean of their values
     expected = walk(GRAPH.weights, 0.1) @ shared
     assert np.allclose(features.smooth(values, fitted, 0.1), np.concatenate([expected, expected[:4]]), atol=1e-9)
 
@@ -164,20 +164,20 @@ def test_smoothing_is_the_average_over_the_graph() -> None:
 # Units
 
 
-def test_the_range_takes_the_units_away() -> None:
+def test_with_scale_range_units_do_not_matter() -> None:
     units = np.array([1e-5, 1e7])
-    one, other = (mlp.Spectral(4, 5, scale="range").fit(X * unit) for unit in (1.0, units))
-    assert np.allclose(one.state["embedding"], other.state["embedding"], atol=1e-8)
+    original, scaled = (mlp.Spectral(4, 5, scale="range").fit(X * unit) for unit in (1.0, units))
+    assert np.allclose(original.state["embedding"], scaled.state["embedding"], atol=1e-8)
     new = random.normal(size=(20, 2))
-    assert np.allclose(one(new), other(new * units), atol=1e-8)
+    assert np.allclose(original(new), scaled(new * units), atol=1e-8)
     bare = mlp.Spectral(4, 5).fit(X * units)
-    assert not np.allclose(one.state["embedding"], bare.state["embedding"], atol=0.1)
+    assert not np.allclose(original.state["embedding"], bare.state["embedding"], atol=0.1)
 
 
-def test_the_range_of_a_column_that_has_none() -> None:
+def test_with_scale_range_a_constant_column_does_not_matter() -> None:
     flat = np.column_stack([X, np.full(90, 3.0)])
-    one, other = (mlp.Spectral(4, 5, scale="range").fit(points) for points in (X, flat))
-    assert np.allclose(one.state["embedding"], other.state["embedding"], atol=1e-8)
+    original, scaled = (mlp.Spectral(4, 5, scale="range").fit(points) for points in (X, flat))
+    assert np.allclose(original.state["embedding"], scaled.state["embedding"], atol=1e-8)
 
 
 def test_sparse_points_have_the_same_graph() -> None:

@@ -34,12 +34,12 @@ def test_a_matrix_is_packed_and_unpacked(matrix: Any) -> None:
         ("gamma", StateArray((), below=1.0)),
     ],
 )
-def test_arrays_that_fit_are_taken(name: str, layout: StateArray) -> None:
+def test_arrays_that_fit_the_layout_are_accepted(name: str, layout: StateArray) -> None:
     check_state_array(name, layout, STATE, state_shapes(STATE), "the map")
 
 
 @pytest.mark.parametrize(
-    ("name", "array", "layout", "words"),
+    ("name", "array", "layout", "message"),
     [
         ("centres", None, StateArray((3, 3)), r"'centres' of the map does not have the shape \(3, 3\)"),
         ("centres", np.eye(2), StateArray((3, 3)), r"does not have the shape \(3, 3\)"),
@@ -54,9 +54,9 @@ def test_arrays_that_fit_are_taken(name: str, layout: StateArray) -> None:
         ("gamma", np.array(np.nan), StateArray((), below=np.inf), "is nan"),
     ],
 )
-def test_arrays_that_do_not_fit_are_refused(name: str, array: Any, layout: StateArray, words: str) -> None:
+def test_arrays_that_do_not_fit_are_refused(name: str, array: Any, layout: StateArray, message: str) -> None:
     state = {key: value for key, value in {**STATE, name: array}.items() if value is not None}
-    with pytest.raises(mlp.FileFormatError, match=words):
+    with pytest.raises(mlp.FileFormatError, match=message):
         check_state_array(name, layout, state, state_shapes(state), "the map")
 
 

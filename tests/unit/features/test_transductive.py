@@ -1,4 +1,4 @@
-"""Maps whose features depend on all points, on the labels, or on neighbours, are told apart from others."""
+"""Maps whose features depend on all points, on the labels or on neighbours have their own base classes."""
 
 from __future__ import annotations
 
@@ -48,7 +48,7 @@ def test_a_transductive_map_cannot_be_read_in_chunks(tmp_path: Any) -> None:
         mlp.Spec(features=Ranks()).compile(mlp.open_points(tmp_path / "points.npy"), labelled=[0])
 
 
-def test_values_are_averaged_by_maps_that_know_neighbours() -> None:
+def test_maps_with_a_graph_smooth_and_interpolate_values() -> None:
     fitted = mlp.Spectral(2, 3).fit(LINE)
     smooth = smooth_values(fitted, np.arange(20.0), 0.5)
     assert smooth is not None
@@ -56,7 +56,7 @@ def test_values_are_averaged_by_maps_that_know_neighbours() -> None:
     assert np.array_equal(interpolate_values(fitted, smooth, LINE), smooth)
 
 
-def test_other_maps_average_nothing() -> None:
+def test_other_maps_do_not_smooth_values() -> None:
     fitted = mlp.Linear().fit(LINE)
     assert smooth_values(fitted, np.ones(20), 0.5) is None
     with pytest.raises(TypeError, match="Linear has no method interpolate"):

@@ -32,7 +32,7 @@ def test_entries_must_be_finite_floats() -> None:
 
 
 @pytest.mark.parametrize(
-    ("indices", "indptr", "words"),
+    ("indices", "indptr", "message"),
     [
         ([0.0, 1.0], [0, 1, 2], "arrays of integers"),
         ([[0, 1]], [0, 1, 2], "arrays of integers"),
@@ -46,8 +46,8 @@ def test_entries_must_be_finite_floats() -> None:
         ([0, 9], [0, 0, 0], "outside its shape"),  # which scipy's own check does not see
     ],
 )
-def test_indices_that_do_not_fit_are_refused(indices: Any, indptr: Any, words: str) -> None:
-    with pytest.raises(mlp.DataError, match=words):
+def test_indices_that_do_not_fit_are_refused(indices: Any, indptr: Any, message: str) -> None:
+    with pytest.raises(mlp.DataError, match=message):
         check_sparse_indices("csr", np.array(indices), np.array(indptr), (2, 3), 2)
 
 

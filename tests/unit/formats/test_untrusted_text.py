@@ -29,7 +29,7 @@ def test_plain_values_are_read() -> None:
 
 
 @pytest.mark.parametrize(
-    ("text", "words"),
+    ("text", "message"),
     [
         ("a: &x [1]\nb: *x", r"alias \*x, but aliases are not read: repeat the value \(line 2\)"),
         ("a: 1\nb: 2\na: 3", r"key 'a' occurs twice \(line 3\)"),
@@ -45,8 +45,8 @@ def test_plain_values_are_read() -> None:
         ("!!seq {a: 1}", r"\(line 1\)"),
     ],
 )
-def test_everything_else_is_refused_with_its_line(text: str, words: str) -> None:
-    with pytest.raises(mlp.FileFormatError, match=words):
+def test_everything_else_is_refused_with_its_line(text: str, message: str) -> None:
+    with pytest.raises(mlp.FileFormatError, match=message):
         parse_yaml(text)
 
 

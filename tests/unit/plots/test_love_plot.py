@@ -8,6 +8,7 @@ import pandas as pd
 import pytest
 from helpers.plot_cases import CASE, MARKS, cv_model, detector, plane_model
 from matplotlib import pyplot as plt
+from matplotlib.figure import Figure
 
 import momentlp as mlp
 from momentlp.plots import love_plot
@@ -17,6 +18,15 @@ from momentlp.plots import love_plot
 def test_less_than_one_moment_is_refused(most: Any) -> None:
     with pytest.raises(mlp.OptionError, match="most must be an integer of at least 1, not"):
         love_plot(plane_model(), most=most)
+
+
+def test_every_moment_is_shown_unless_fewer_are_asked_for() -> None:
+    frame = pd.DataFrame(CASE.X, columns=["a", "b"])
+    balance = mlp.solve(mlp.Spec(tolerance=mlp.Absolute(5.0)).compile(frame, labelled=CASE.labelled)).balance()
+    axes = Figure().subplots()
+    assert love_plot(balance, axes) is axes
+    assert {label.get_text() for label in axes.get_yticklabels()} == {"a", "b"}
+    assert len(love_plot(balance, Figure().subplots(), most=1).get_yticklabels()) == 1
 
 
 def test_it_says_how_many_moments_there_are() -> None:

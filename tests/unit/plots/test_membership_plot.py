@@ -23,6 +23,7 @@ from helpers.plot_cases import (
 )
 
 import momentlp as mlp
+from momentlp.datasets.synthetic import make_gaussian, make_ring, make_separable
 from momentlp.plots import membership_plot, score_plot
 
 
@@ -124,3 +125,37 @@ def test_labelled_rows_of_no_weight_are_labelled(tmp_path: Path) -> None:
     for item in (model, mlp.MomentClassifier.load(tmp_path / "model")):
         sizes = {points.get_label(): len(points.get_offsets()) for points in membership_plot(item, CASE.X).collections}
         assert sizes["labelled"] == len(CASE.labelled)
+
+
+@pytest.mark.parametrize(
+    ("make", "features", "tolerance"),
+    [
+        (make_separable, mlp.Linear(), mlp.Absolute(1.0)),
+        (make_gaussian, mlp.Quadratic(), mlp.Absolute(5.0)),
+        (make_ring, mlp.Spectral(6), mlp.StandardError(0.5)),
+    ],
+    ids=["plane", "ellipse", "ring"],
+)
+def test_the_separating_curve_is_drawn_for_every_kind_of_features(
+    make: object, features: mlp.FeatureMap, tolerance: mlp.Tolerance, tmp_path: Path
+) -> None:
+    case = make(0)  # type: ignore[operator]
+    solution = mlp.solve(mlp.Spec(features=features, tolerance=tolerance).compile(case.X, labelled=case.labelled))
+    axes = membership_plot(solution, case.X)
+    assert [text.get_text() for text in axes.get_legend().get_texts()] == ["out", "found", "labelled"]
+    assert len(axes.collections) == 4  # three groups of points and the curve
+    axes.figure.savefig(tmp_path / "plot.png")
+
+
+def test_points_on_a_line_have_one_vertical_separator() -> None:
+    x = np.linspace(0, 1, 50)[:, None]
+    solution = mlp.solve(mlp.Spec(tolerance=mlp.Absolute(0.0)).compile(x, mean=[0.2]))
+    axes = membership_plot(solution, x)
+    assert axes.get_ylabel() == "membership"
+    assert len(axes.lines) == 1
+
+
+def test_points_of_another_number_than_in_the_problem_are_refused() -> None:
+    solution = mlp.solve(mlp.Spec(tolerance=mlp.Absolute(5.0)).compile(CASE.X, labelled=CASE.labelled))
+    with pytest.raises(mlp.DataError, match=rf"X has shape \({len(CASE.X) - 1}, 2\)"):
+        membership_plot(solution, CASE.X[:-1])

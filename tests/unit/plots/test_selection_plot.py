@@ -14,7 +14,7 @@ import momentlp as mlp
 from momentlp.plots import selection_plot
 
 
-def test_every_feature_map_has_a_line_named_by_what_sets_it_apart() -> None:
+def test_every_feature_map_has_a_line_named_by_the_parameters_that_differ() -> None:
     assert legend_texts(selection_plot(cv_model()))[:3] == ["linear", "kernel, gamma 0.1", "kernel, gamma 0.5"]
 
 
@@ -64,7 +64,7 @@ def test_the_axes_say_what_is_drawn(options: Any, x: str, y: str) -> None:
     assert (axes.get_xlabel(), axes.get_ylabel()) == (x, y)
 
 
-def test_a_criterion_of_your_own_is_named() -> None:
+def test_a_user_defined_criterion_is_named() -> None:
     def mine(recall: Any, share: Any) -> Any:
         return recall
 

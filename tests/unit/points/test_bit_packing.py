@@ -1,4 +1,4 @@
-"""Packed arrays come back as they were."""
+"""Packed arrays are unpacked without a change."""
 
 from __future__ import annotations
 
@@ -20,13 +20,13 @@ from momentlp.points.bit_packing import BitPacked, SlicedVector, unpack_vector
         np.array([np.nan, 0.0] * 20 + [1.0] * 700),
     ],
 )
-def test_packing_loses_nothing(vector: np.ndarray) -> None:
+def test_unpacking_returns_the_packed_array(vector: np.ndarray) -> None:
     packed = BitPacked.of(vector)
     assert np.array_equal(unpack_vector(packed), vector, equal_nan=True)
     assert is_constant_vector(unpack_vector(packed)) == is_constant_vector(vector)
 
 
-def test_bits_take_a_sixty_fourth_of_the_memory() -> None:
+def test_a_packed_array_takes_one_bit_per_entry() -> None:
     packed = BitPacked.of(np.tile([0.0, 1.0], 32_000))
     assert isinstance(packed, BitPacked)
     assert packed.bits is not None
@@ -39,7 +39,7 @@ def test_an_array_of_many_values_is_not_packed() -> None:
     assert BitPacked.of(vector) is vector
 
 
-def test_pieces_are_cut_and_packed_as_they_are_read() -> None:
+def test_slices_are_cut_and_packed_when_they_are_read() -> None:
     vector = np.tile([0.0, 1.0], 50)
     spans = (slice(0, 60), slice(60, 100))
     packed, plain = (SlicedVector(vector, spans, pack) for pack in (True, False))

@@ -38,7 +38,7 @@ def test_every_source_gives_the_problem_of_the_array_in_memory(source: tuple[np.
     assert_same(SPECS[name].compile(X, labelled=LABELLED), SPECS[name].compile(table, labelled=LABELLED))
 
 
-def test_a_sample_or_a_mean_is_as_good_and_so_are_weights(source: tuple[np.ndarray, Any]) -> None:
+def test_a_sample_a_mean_and_weights_give_the_problem_of_the_array_in_memory(source: tuple[np.ndarray, Any]) -> None:
     X, table = source
     weight = np.random.default_rng(3).integers(0, 3, N)
     for given in ({"sample": X[:20]}, {"mean": np.arange(6.0)}, {"labelled": LABELLED, "sample_weight": weight}):
@@ -56,13 +56,13 @@ def test_a_problem_from_arrays_may_be_chunked(source: tuple[np.ndarray, Any]) ->
 def test_small_tables_can_be_solved_saved_and_written_out(source: tuple[np.ndarray, Any], tmp_path: Path) -> None:
     X, table = source
     whole, chunked = (SPECS["sum"].compile(given, labelled=LABELLED) for given in (X, table))
-    one, two = mlp.solve(whole), mlp.solve(chunked)
-    assert two.status is mlp.Status.OPTIMAL
-    assert np.isclose(one.objective, two.objective, rtol=1e-9)
-    assert np.allclose(one.scores, two.scores)
-    assert str(one.balance()).splitlines()[:2] == str(two.balance()).splitlines()[:2]
-    assert close(two.separator.decision_function(table), two.separator.decision_function(X))
-    assert np.array_equal(two.separator.predict(table), two.separator.predict(X))
+    in_memory, in_chunks = mlp.solve(whole), mlp.solve(chunked)
+    assert in_chunks.status is mlp.Status.OPTIMAL
+    assert np.isclose(in_memory.objective, in_chunks.objective, rtol=1e-9)
+    assert np.allclose(in_memory.scores, in_chunks.scores)
+    assert str(in_memory.balance()).splitlines()[:2] == str(in_chunks.balance()).splitlines()[:2]
+    assert close(in_chunks.separator.decision_function(table), in_chunks.separator.decision_function(X))
+    assert np.array_equal(in_chunks.separator.predict(table), in_chunks.separator.predict(X))
     chunked.save(tmp_path / "problem.npz")
     assert_same(mlp.Problem.load(tmp_path / "problem.npz"), chunked)
     chunked.to_mps(tmp_path / "problem.mps")
@@ -87,20 +87,20 @@ def test_compile_scale_and_noise_take_one_pass_and_a_certificate_one_more(tmp_pa
     assert table.passes == 2
 
 
-def test_rounding_on_a_bound_takes_no_second_look(tmp_path: Path) -> None:
+def test_rounding_at_a_bound_takes_at_most_a_few_passes(tmp_path: Path) -> None:
     table = open_source("memmap32", points(), tmp_path)
     solution = mlp.solve(mlp.Spec().compile(np.asarray(table), labelled=LABELLED))
     problem = mlp.Spec().compile(table, labelled=LABELLED)
     before = table.passes
     certificate = mlp.Certificate.of(problem, solution.membership, solution.multipliers)
     over = np.abs(problem.A.T @ solution.membership).max()
-    assert over > 0  # so there was something to be told from a violation
+    assert over > 0  # otherwise this test shows nothing
     assert certificate.primal_residual == solution.certificate.primal_residual
     assert table.passes - before - 1 <= (1 if certificate.primal_residual == 0 else 5)
 
 
-def _allocated(table: Chunked) -> int:
-    """Return how many bytes a problem and its certificate take at their peak, the memberships not counted."""
+def _peak_bytes(table: Chunked) -> int:
+    """Return the peak number of bytes of a problem and its certificate, without the memberships."""
     h = np.zeros(len(table))
     h[::5] = 1.0
     tracemalloc.start()
@@ -112,15 +112,15 @@ def _allocated(table: Chunked) -> int:
         tracemalloc.stop()
 
 
-def test_memory_is_set_by_the_chunk_and_not_by_the_number_of_points(tmp_path: Path) -> None:
+def test_memory_depends_on_the_chunk_and_not_on_the_number_of_points(tmp_path: Path) -> None:
     sizes = []
     for n in (40_000, 160_000):
         path = tmp_path / f"{n}.npy"
         written = np.lib.format.open_memmap(path, mode="w+", dtype=np.float32, shape=(n, 20))
         written[:] = np.random.default_rng(0).normal(size=(n, 20))
         written.flush()
-        sizes.append(_allocated(mlp.open_points(path, chunk_rows=5000)))
-    assert sizes[1] < sizes[0] + 2 * 120_000  # a byte or two for each further point, against 80 in the file
+        sizes.append(_peak_bytes(mlp.open_points(path, chunk_rows=5000)))
+    assert sizes[1] < sizes[0] + 2 * 120_000  # at most two bytes per additional point; the file has 80
     assert sizes[1] < 8 << 20
 
 
@@ -136,7 +136,7 @@ def test_too_much_to_load_is_refused_with_advice(tmp_path: Path, monkeypatch: py
             call()
 
 
-def test_two_different_tables_do_not_mix(tmp_path: Path) -> None:
+def test_blocks_of_two_different_tables_are_refused(tmp_path: Path) -> None:
     table = open_source("memmap32", points(), tmp_path)
     problem = mlp.Spec().compile(table, labelled=LABELLED)
     other = problem.with_rows(mlp.open_points(tmp_path / "points.npy"), -1.0, 1.0, list("abcdef"))
@@ -146,7 +146,7 @@ def test_two_different_tables_do_not_mix(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("bad", [np.nan, np.inf, -np.inf])
 @pytest.mark.parametrize("features", [mlp.Linear(), mlp.Quadratic(), mlp.Kernel(landmarks=3)])
-def test_what_is_not_finite_is_named(bad: float, features: Any, tmp_path: Path) -> None:
+def test_an_entry_that_is_not_finite_is_named(bad: float, features: Any, tmp_path: Path) -> None:
     X = points()
     X[777, 2] = bad
     with pytest.raises(mlp.DataError, match=rf"X must be finite, but row 777, column 2 is {bad}"):
@@ -155,7 +155,7 @@ def test_what_is_not_finite_is_named(bad: float, features: Any, tmp_path: Path) 
         mlp.Spec(features=features).compile(open_source("parquet", X, tmp_path), labelled=LABELLED)
 
 
-def test_new_points_may_be_chunked_and_their_faults_are_named(tmp_path: Path) -> None:
+def test_errors_in_new_points_in_chunks_name_the_row(tmp_path: Path) -> None:
     X = points()
     separator = mlp.solve(SPECS["sum"].compile(X, labelled=LABELLED)).separator
     X[900, 1] = np.nan

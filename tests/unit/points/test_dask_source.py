@@ -42,14 +42,14 @@ def test_empty_chunks_of_a_dask_array_do_not_matter() -> None:
 
 
 @pytest.mark.parametrize("name", SPECS)
-def test_a_cluster_gives_the_same(client: Any, name: str) -> None:
+def test_a_cluster_gives_the_problem_of_the_array_in_memory(client: Any, name: str) -> None:
     table = open_source("dask", points(), Path())
     problem = SPECS[name].compile(table, labelled=LABELLED)
     assert problem.A.table.remote
     assert_same(SPECS[name].compile(points(), labelled=LABELLED), problem)
 
 
-def test_a_row_that_is_not_finite_is_named_by_a_cluster_too(client: Any) -> None:
+def test_a_cluster_names_a_row_that_is_not_finite(client: Any) -> None:
     X = points()
     X[777, 2] = np.nan
     with pytest.raises(mlp.DataError, match="row 777, column 2 is nan"):
@@ -66,7 +66,7 @@ def _die_once(marker: str, A: mlp.MomentMatrix, h: np.ndarray) -> np.ndarray:
     raise AssertionError("the worker is dead")
 
 
-def test_a_worker_that_dies_changes_nothing(client: Any, tmp_path: Path) -> None:
+def test_a_worker_that_dies_does_not_change_the_result(client: Any, tmp_path: Path) -> None:
     X = np.tile(points(), (2, 1))
     da = pytest.importorskip("dask.array")
     table = da.from_array(X, chunks=(100, D)).persist()

@@ -1,4 +1,4 @@
-"""Memory maps and files of points: what is read, what is freed, and what is refused."""
+"""Memory maps and files of points: reading, releasing memory, and files that are refused."""
 
 from __future__ import annotations
 
@@ -17,10 +17,10 @@ from momentlp.points.chunked import Chunked
 from momentlp.points.sources import MemoryMapped, as_table
 
 
-def test_the_pages_of_a_map_are_given_back(tmp_path: Path) -> None:
+def test_pages_of_a_memory_map_are_released_after_reading(tmp_path: Path) -> None:
     status = Path("/proc/self/smaps")
     if not status.exists():
-        pytest.skip("only Linux tells which pages are resident")
+        pytest.skip("only Linux shows which pages are resident")
     np.save(tmp_path / "a.npy", np.ones((200_000, 20), np.float32))
     table = mlp.open_points(tmp_path / "a.npy", chunk_rows=10_000)
     assert table.summary.count == 200_000
@@ -32,7 +32,7 @@ def test_the_pages_of_a_map_are_given_back(tmp_path: Path) -> None:
     assert resident() < 2000  # of 16,000 kB
 
 
-def test_changes_of_a_private_map_are_kept(tmp_path: Path) -> None:
+def test_changes_to_a_copy_on_write_map_are_read(tmp_path: Path) -> None:
     np.save(tmp_path / "a.npy", points())
     private = np.load(tmp_path / "a.npy", mmap_mode="c")
     private[0, 0] = 55.0
@@ -41,7 +41,7 @@ def test_changes_of_a_private_map_are_kept(tmp_path: Path) -> None:
     assert private[0, 0] == 55.0
 
 
-def test_what_is_computed_from_a_map_is_an_array(tmp_path: Path) -> None:
+def test_an_array_computed_from_a_memory_map_is_not_read_in_chunks(tmp_path: Path) -> None:
     np.save(tmp_path / "a.npy", points())
     mapped = np.load(tmp_path / "a.npy", mmap_mode="r")
     assert isinstance(as_table(mapped)[0], MemoryMapped)
@@ -49,7 +49,7 @@ def test_what_is_computed_from_a_map_is_an_array(tmp_path: Path) -> None:
     assert not isinstance(as_table(np.asarray(mapped))[0], Chunked)
 
 
-def test_whole_numbers_and_other_orders_are_read_as_they_mean(tmp_path: Path) -> None:
+def test_integers_in_column_order_are_read_correctly(tmp_path: Path) -> None:
     X = (points() * 10).astype(np.int16)
     np.save(tmp_path / "a.npy", np.asfortranarray(X))
     table = mlp.open_points(tmp_path / "a.npy", chunk_rows=ROWS)

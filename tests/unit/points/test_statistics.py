@@ -15,7 +15,7 @@ from helpers.chunked_points import (
 from momentlp.points.statistics import ColumnStatistics, column_spread
 
 
-def test_summaries_of_parts_add_up() -> None:
+def test_the_statistics_of_parts_add_up() -> None:
     X = points(np.float64) + 1e6
     whole = ColumnStatistics.of(X[:100]) + ColumnStatistics.of(X[100:])
     assert close(whole.mean, X.mean(axis=0))
@@ -29,7 +29,7 @@ def test_the_spread_is_the_standard_deviation(build: Any) -> None:
 
 
 @pytest.mark.parametrize("build", [np.asarray, sp.csr_array])
-def test_weights_count_rows_as_often_as_they_say(build: Any) -> None:
+def test_a_weight_stands_for_repeated_rows(build: Any) -> None:
     X = np.array([[0.0, 1.0], [2.0, 0.0], [5.0, 7.0], [100.0, 100.0]])
     repeated = X[[0, 0, 1, 2, 2, 2]]
     weights = np.array([2.0, 1.0, 3.0, 0.0])
@@ -38,7 +38,7 @@ def test_weights_count_rows_as_often_as_they_say(build: Any) -> None:
 
 
 @pytest.mark.parametrize("build", [np.asarray, sp.csr_array])
-def test_a_column_that_does_not_vary_gets_the_constant(build: Any) -> None:
+def test_a_constant_column_gets_the_given_spread(build: Any) -> None:
     X = np.full((7, 2), 0.1)
     X[:, 1] = np.arange(7)
     spread = column_spread(build(X), constant=3.0)
@@ -46,7 +46,7 @@ def test_a_column_that_does_not_vary_gets_the_constant(build: Any) -> None:
     assert spread[1] == pytest.approx(2.0)
 
 
-def test_entries_that_are_not_finite_show() -> None:
+def test_statistics_say_whether_all_entries_are_finite() -> None:
     X = points(np.float64)
     assert ColumnStatistics.of(X).finite
     for bad in (np.nan, np.inf, -np.inf):

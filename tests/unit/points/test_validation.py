@@ -1,4 +1,4 @@
-"""Bad input gets an error that names the argument; odd but good input gets a right answer."""
+"""Unusable input is refused with the name of the argument; unusual input is solved correctly."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ def compile_with(X: object = GOOD, **known: object) -> mlp.Problem:
 
 
 @pytest.mark.parametrize(
-    ("X", "words"),
+    ("X", "message"),
     [
         (np.array([[0.0, np.nan]]), "row 0, column 1 is nan"),
         (np.array([[0.0], [np.inf]]), "row 1, column 0 is inf"),
@@ -39,14 +39,14 @@ def compile_with(X: object = GOOD, **known: object) -> mlp.Problem:
     ],
     ids=str,
 )
-def test_points_that_cannot_be_used(X: object, words: str) -> None:
-    with pytest.raises(mlp.DataError, match=words) as caught:
+def test_unusable_points_are_refused(X: object, message: str) -> None:
+    with pytest.raises(mlp.DataError, match=message) as caught:
         compile_with(X)
     assert str(caught.value).startswith("X ")
 
 
 @pytest.mark.parametrize(
-    ("labelled", "words"),
+    ("labelled", "message"),
     [
         ([], "selects no point"),
         ([False, False, False], "selects no point"),
@@ -60,25 +60,25 @@ def test_points_that_cannot_be_used(X: object, words: str) -> None:
     ],
     ids=str,
 )
-def test_labels_that_cannot_be_used(labelled: object, words: str) -> None:
-    with pytest.raises(mlp.DataError, match=words) as caught:
+def test_unusable_labels_are_refused(labelled: object, message: str) -> None:
+    with pytest.raises(mlp.DataError, match=message) as caught:
         compile_with(labelled=labelled)
     assert str(caught.value).startswith("labelled ")
 
 
 @pytest.mark.parametrize(
-    ("mean", "words"),
+    ("mean", "message"),
     [([0.0], r"2 number\(s\)"), ([0.0, np.nan], "entry 1 is nan"), (["a", "b"], "numbers belong"), ([[0.0, 0.0]], "shape")],
     ids=str,
 )
-def test_means_that_cannot_be_used(mean: object, words: str) -> None:
-    with pytest.raises(mlp.DataError, match=words) as caught:
+def test_an_unusable_mean_is_refused(mean: object, message: str) -> None:
+    with pytest.raises(mlp.DataError, match=message) as caught:
         compile_with(mean=mean)
     assert str(caught.value).startswith("mean ")
 
 
 @pytest.mark.parametrize(
-    ("sample", "words"),
+    ("sample", "message"),
     [
         (np.zeros((2, 3)), r"sample has 3 column\(s\), but X has 2"),
         (np.zeros((0, 2)), "sample is empty"),
@@ -87,8 +87,8 @@ def test_means_that_cannot_be_used(mean: object, words: str) -> None:
     ],
     ids=str,
 )
-def test_samples_that_cannot_be_used(sample: object, words: str) -> None:
-    with pytest.raises(mlp.DataError, match=words):
+def test_an_unusable_sample_is_refused(sample: object, message: str) -> None:
+    with pytest.raises(mlp.DataError, match=message):
         compile_with(sample=sample)
 
 
@@ -98,7 +98,7 @@ def test_frames_must_have_the_same_columns() -> None:
         compile_with(X, sample=sample)
 
 
-def test_exactly_one_way_to_name_the_class() -> None:
+def test_exactly_one_of_labelled_sample_and_mean_is_required() -> None:
     with pytest.raises(mlp.CompileError, match="got none of them"):
         mlp.Spec().compile(GOOD)
     with pytest.raises(mlp.CompileError, match="labelled and mean"):
@@ -109,12 +109,12 @@ def test_exactly_one_way_to_name_the_class() -> None:
     "eps", [-1.0, float("nan"), float("inf"), "30", None, True, [1.0, -2.0], [[1.0]], [1.0, "a"]], ids=str
 )
 @pytest.mark.parametrize("kind", [mlp.Absolute, mlp.Relative])
-def test_tolerances_that_make_no_sense(kind: type[mlp.Tolerance], eps: object) -> None:
+def test_tolerances_must_be_finite_and_not_negative(kind: type[mlp.Tolerance], eps: object) -> None:
     with pytest.raises(mlp.SpecError, match=r"(eps|delta): must be"):
         kind(eps)
 
 
-def test_a_tolerance_per_moment_must_fit() -> None:
+def test_the_number_of_tolerances_must_be_one_or_the_number_of_moments() -> None:
     with pytest.raises(
         mlp.CompileError, match="Absolute holds 3 values, but the features give 2 moments: give one number, or 2"
     ):
@@ -145,7 +145,7 @@ def test_every_common_container_gives_the_same_problem(X: object) -> None:
     assert mlp.solve(problem).objective == pytest.approx(mlp.solve(compile_with()).objective)
 
 
-def test_float32_is_kept_as_it_is() -> None:
+def test_float32_stays_float32() -> None:
     assert compile_with(GOOD.astype(np.float32)).blocks[0].features.dtype == np.float32
 
 
@@ -153,7 +153,7 @@ def test_a_dense_array_is_not_copied() -> None:
     assert np.shares_memory(compile_with(GOOD).blocks[0].features, GOOD)
 
 
-def test_mask_and_indices_say_the_same() -> None:
+def test_a_mask_and_indices_give_the_same_problem() -> None:
     by_index, by_mask = compile_with(labelled=[0, 2]), compile_with(labelled=[True, False, True])
     assert np.array_equal(by_index.A.toarray(), by_mask.A.toarray())
 
@@ -171,12 +171,14 @@ def test_mask_and_indices_say_the_same() -> None:
     ],
     ids=["one point", "twins", "a constant feature", "duplicates", "huge", "tiny", "all at the mean"],
 )
-def test_small_and_odd_data_gets_a_right_answer(X: object, known: dict[str, object], objective: float, backend: str) -> None:
+def test_small_and_degenerate_data_is_solved_correctly(
+    X: object, known: dict[str, object], objective: float, backend: str
+) -> None:
     solution = mlp.solve(mlp.Spec().compile(X, **known), backend)
     assert solution.status is mlp.Status.OPTIMAL
     assert solution.objective == pytest.approx(objective)
 
 
-def test_values_too_far_apart_are_named() -> None:
+def test_a_difference_that_overflows_is_refused() -> None:
     with pytest.raises(mlp.DataError, match="moment 'x0' overflows"):
         mlp.solve(mlp.Spec().compile([[1.7e308], [-1.7e308]], mean=[1.7e308]))

@@ -1,4 +1,4 @@
-"""The certificate: true for every pair (h, y), and never fooled."""
+"""The certificate: its bound is true for every pair (h, y), and it holds for optimal pairs only."""
 
 from __future__ import annotations
 
@@ -24,10 +24,9 @@ class Case:
 
 @st.composite
 def cases(draw: st.DrawFn) -> Case:
-    """Small problems on integers, where every product is exact."""
+    """Draw small problems in integers, where every product is exact."""
     n, m = draw(st.integers(1, 5)), draw(st.integers(1, 3))
-    whole = st.integers(-4, 4).map(float)
-    A = draw(hnp.arrays(np.float64, (n, m), elements=whole))
+    A = draw(hnp.arrays(np.float64, (n, m), elements=st.integers(-4, 4).map(float)))
     low = draw(hnp.arrays(np.float64, m, elements=st.integers(-3, 0).map(float)))
     high = draw(hnp.arrays(np.float64, m, elements=st.integers(0, 3).map(float)))
     low = np.where(draw(hnp.arrays(np.bool_, m)), low, -np.inf)
@@ -48,7 +47,7 @@ def test_no_feasible_set_weighs_more_than_the_bound_of_any_y(case: Case, data: s
 
 @given(cases())
 @settings(max_examples=60)
-def test_what_holds_is_optimal(case: Case) -> None:
+def test_a_certificate_that_holds_proves_the_optimum(case: Case) -> None:
     solution = mlp.solve(case.problem)
     assert solution.status in (mlp.Status.OPTIMAL, mlp.Status.EMPTY)
     assert solution.certificate.holds()
@@ -60,7 +59,7 @@ def test_what_holds_is_optimal(case: Case) -> None:
     assert solution.objective >= best - 1e-7
 
 
-def solved() -> tuple[mlp.Problem, mlp.Solution]:
+def solve_example() -> tuple[mlp.Problem, mlp.Solution]:
     problem = mlp.Spec(tolerance=mlp.Absolute([2.0, 3.0, 2.5])).compile(
         np.random.default_rng(0).normal(size=(100, 3)), mean=[0.4, -0.5, 0.6]
     )
@@ -68,7 +67,7 @@ def solved() -> tuple[mlp.Problem, mlp.Solution]:
 
 
 def test_a_smaller_set_shows_a_gap() -> None:
-    problem, solution = solved()
+    problem, solution = solve_example()
     certificate = mlp.Certificate.of(problem, solution.membership * 0.9, solution.multipliers)
     assert certificate.primal_residual == 0
     assert certificate.gap == pytest.approx(0.1, rel=1e-6)
@@ -76,22 +75,22 @@ def test_a_smaller_set_shows_a_gap() -> None:
 
 
 def test_a_larger_set_shows_a_residual() -> None:
-    problem, solution = solved()
+    problem, solution = solve_example()
     certificate = mlp.Certificate.of(problem, np.ones(100), solution.multipliers)
     assert certificate.primal_residual > 0.5
     assert not certificate.holds()
 
 
-def test_memberships_out_of_their_bounds_show() -> None:
-    problem, solution = solved()
+def test_memberships_outside_their_bounds_show_a_residual() -> None:
+    problem, solution = solve_example()
     for wrong in (-0.25, 1.25):
         h = solution.membership.copy()
         h[0] = wrong
         assert mlp.Certificate.of(problem, h, solution.multipliers).primal_residual >= 0.25
 
 
-def test_multipliers_of_the_wrong_sign_show() -> None:
-    problem, solution = solved()
+def test_multipliers_of_the_wrong_sign_show_a_residual() -> None:
+    problem, solution = solve_example()
     assert not mlp.Certificate.of(problem, solution.membership, -solution.multipliers).holds()
     one_sided = mlp.Problem.from_arrays([[1.0], [2.0]], -np.inf, 1.0)
     certificate = mlp.Certificate.of(one_sided, [1.0, 0.0], [-0.5])
@@ -101,17 +100,17 @@ def test_multipliers_of_the_wrong_sign_show() -> None:
 
 
 def test_residuals_do_not_depend_on_units() -> None:
-    problem, solution = solved()
+    problem, solution = solve_example()
     h = np.minimum(solution.membership * 1.01, 1.0)
     factors = np.array([1e-9, 1.0, 1e9])
-    one = mlp.Certificate.of(problem, h, solution.multipliers)
-    other = mlp.Certificate.of(problem.scaled(factors), h, solution.multipliers / factors)
-    assert other.primal_residual == pytest.approx(one.primal_residual, rel=1e-6)
-    assert other.gap == pytest.approx(one.gap, rel=1e-6)
+    original = mlp.Certificate.of(problem, h, solution.multipliers)
+    scaled = mlp.Certificate.of(problem.scaled(factors), h, solution.multipliers / factors)
+    assert scaled.primal_residual == pytest.approx(original.primal_residual, rel=1e-6)
+    assert scaled.gap == pytest.approx(original.gap, rel=1e-6)
 
 
 def test_the_gap_is_the_sum_of_its_terms() -> None:
-    problem, solution = solved()
+    problem, solution = solve_example()
     h = solution.membership * 0.5
     certificate = mlp.Certificate.of(problem, h, solution.multipliers)
     points = problem.caps * np.maximum(solution.scores, 0) - solution.scores * h
@@ -121,12 +120,12 @@ def test_the_gap_is_the_sum_of_its_terms() -> None:
     assert certificate.complementarity * max(1, certificate.bound) == pytest.approx(max(points.max(), rows.max()))
 
 
-def test_as_many_fractional_points_as_active_moments() -> None:
-    _, solution = solved()
+def test_there_are_at_most_as_many_fractional_points_as_active_moments() -> None:
+    _, solution = solve_example()
     assert 0 < solution.certificate.fractional <= solution.certificate.active
 
 
-def test_far_from_the_origin_no_digits_are_lost() -> None:
+def test_far_from_the_origin_the_solution_is_as_accurate() -> None:
     X = np.random.default_rng(0).normal(size=(500, 2))
     near, far = (
         mlp.solve(mlp.Spec(tolerance=mlp.Absolute(1.0)).compile(X + o, mean=[0.5 + o, 0.2 + o])) for o in (0.0, 1e9)
@@ -135,8 +134,8 @@ def test_far_from_the_origin_no_digits_are_lost() -> None:
     assert far.objective == pytest.approx(near.objective, rel=1e-5)
 
 
-def test_refine_brings_a_rough_answer_to_the_vertex() -> None:
-    problem, solution = solved()
+def test_polishing_brings_a_rough_answer_to_the_vertex() -> None:
+    problem, solution = solve_example()
     random = np.random.default_rng(1)
     fractional = (solution.membership > 1e-9) & (solution.membership < 1 - 1e-9)
     h = solution.membership + np.where(fractional, random.normal(size=100) * 1e-4, 0.0)
@@ -153,8 +152,8 @@ def test_farkas_value_is_below_zero_only_for_a_proof() -> None:
 
 
 @pytest.mark.parametrize(("field", "value"), [("membership", [1.0]), ("multipliers", [np.nan] * 3)])
-def test_vectors_that_do_not_fit_are_named(field: str, value: object) -> None:
-    problem, solution = solved()
+def test_arrays_that_do_not_fit_are_named(field: str, value: object) -> None:
+    problem, solution = solve_example()
     pair = {"membership": solution.membership, "multipliers": solution.multipliers} | {field: value}
     with pytest.raises(mlp.DataError, match=field):
         mlp.Certificate.of(problem, **pair)

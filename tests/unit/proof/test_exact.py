@@ -1,4 +1,4 @@
-"""Proofs in exact arithmetic: against hand-worked fractions, against GLPK's exact simplex, and from wrong answers."""
+"""Proofs in exact arithmetic, compared with known fractions and with GLPK's exact simplex, also from wrong answers."""
 
 from __future__ import annotations
 
@@ -15,9 +15,9 @@ from momentlp.proof.exact.integers import IntegerProgram, format_fraction, to_in
 from momentlp.proof.exact.proof import prove
 
 
-def whole_problem(random: np.random.Generator, most: int = 40) -> mlp.Problem:
-    """A problem in small whole numbers: ties, equations, open sides, least sizes, weights and caps."""
-    n, m = int(random.integers(1, most)), int(random.integers(1, 8))
+def integer_problem(random: np.random.Generator, max_points: int = 40) -> mlp.Problem:
+    """Return a problem in small integers: ties, equations, infinite bounds, minimum sizes, weights and caps."""
+    n, m = int(random.integers(1, max_points)), int(random.integers(1, 8))
     lower, upper = -random.integers(0, 6, m).astype(float), random.integers(0, 6, m).astype(float)
     if random.random() < 0.5:
         lower, upper = np.zeros(m), np.zeros(m)
@@ -31,11 +31,11 @@ def whole_problem(random: np.random.Generator, most: int = 40) -> mlp.Problem:
 
 
 @pytest.mark.parametrize("block", range(10))
-def test_exact_and_float_optimum_agree_on_whole_numbers(block: int) -> None:
-    """A thousand random problems in all: every float answer is exactly the vertex it should be."""
+def test_exact_and_float_optimum_agree_on_integers(block: int) -> None:
+    """On a thousand random problems, every solution in floats is at the exact optimal vertex."""
     random = np.random.default_rng([4, block])
     for number in range(100):
-        problem = whole_problem(random)
+        problem = integer_problem(random)
         solution = mlp.solve(problem, BACKENDS[number % len(BACKENDS)])
         proof = solution.certificate.exact()
         assert proof.confirmed, proof
@@ -49,16 +49,18 @@ def test_exact_and_float_optimum_agree_on_whole_numbers(block: int) -> None:
 
 def test_any_start_ends_at_the_same_optimum_and_glpk_agrees() -> None:
     random = np.random.default_rng(5)
-    steps = 0
+    pivots = 0
     for _ in range(60):
-        problem = whole_problem(random, most=16)
-        astray = prove(problem, random.random(problem.n_points) * problem.caps, random.normal(size=problem.n_moments))
+        problem = integer_problem(random, max_points=16)
+        from_random_start = prove(
+            problem, random.random(problem.n_points) * problem.caps, random.normal(size=problem.n_moments)
+        )
         proof = mlp.solve(problem).certificate.exact(second_opinion=True)
-        assert (astray.status, astray.optimum) == (proof.status, proof.optimum)
+        assert (from_random_start.status, from_random_start.optimum) == (proof.status, proof.optimum)
         if proof.optimum is not None:
             assert proof.second_opinion == pytest.approx(float(proof.optimum), rel=1e-9, abs=1e-9)
-        steps += astray.pivots
-    assert steps > 60  # else the simplex itself was never asked
+        pivots += from_random_start.pivots
+    assert pivots > 60  # otherwise the exact simplex was not tested
 
 
 def test_the_optimum_is_a_fraction() -> None:
@@ -80,7 +82,7 @@ def test_the_optimum_is_a_fraction() -> None:
         ([1.0, 1.0, 0.0], [0.0], "point 0 would need a membership of 3"),
     ],
 )
-def test_an_answer_that_is_not_optimal_is_told_why(h: list[float], y: list[float], reason: str) -> None:
+def test_the_proof_says_why_an_answer_is_not_optimal(h: list[float], y: list[float], reason: str) -> None:
     problem = mlp.Problem.from_arrays([[-1.0], [3.0], [7.0]], 0.0, 0.0)
     proof = mlp.Certificate.of(problem, h, y).exact()
     assert proof.optimum == Fraction(4, 3)
@@ -90,7 +92,7 @@ def test_an_answer_that_is_not_optimal_is_told_why(h: list[float], y: list[float
 
 
 def test_a_vertex_outside_its_bounds_is_named() -> None:
-    """Both points look fractional, but -1 and 1/2 together need two wholes of the second."""
+    """Both points look fractional, but the sum is zero only if the second has a membership of 2."""
     problem = mlp.Problem.from_arrays([[-1.0], [0.5]], 0.0, 0.0)
     proof = mlp.Certificate.of(problem, [1.0, 0.9], [2.0]).exact()
     assert not proof.confirmed
@@ -98,8 +100,8 @@ def test_a_vertex_outside_its_bounds_is_named() -> None:
     assert proof.optimum == Fraction(3, 2)
 
 
-def test_floats_are_taken_as_they_stand() -> None:
-    """The mean of 0, 0.1 and 0.2 is no float: the nearest one is a little off, and exact arithmetic sees it."""
+def test_floats_are_converted_without_rounding() -> None:
+    """The mean of 0, 0.1 and 0.2 is no float. Exact arithmetic sees the rounding error of the nearest float."""
     X = np.array([[0.0, 0.0], [0.1, 0.3], [0.2, 0.6]])
     solution = mlp.solve(mlp.Spec(tolerance=mlp.Absolute(0.0)).compile(X, labelled=[0, 1, 2]))
     proof = solution.certificate.exact()
@@ -111,7 +113,7 @@ def test_floats_are_taken_as_they_stand() -> None:
     assert mlp.solve(wider).certificate.exact().optimum == 3
 
 
-def test_infeasible_is_proved_exactly() -> None:
+def test_infeasibility_is_proved_with_fractions() -> None:
     problem = mlp.Problem.from_arrays([[1.0, 1.0], [2.0, 1.0]], [0.0, 0.1], [0.0, np.inf])
     proof = mlp.solve(problem).certificate.exact()
     assert proof.status is mlp.Status.INFEASIBLE
@@ -122,7 +124,7 @@ def test_infeasible_is_proved_exactly() -> None:
     assert "do not prove" in unproved.reason
 
 
-def test_time_limit() -> None:
+def test_a_time_limit_stops_the_exact_proof() -> None:
     problem = mlp.Spec().compile(np.random.default_rng(0).normal(size=(200, 20)), labelled=range(40))
     proof = mlp.solve(problem).certificate.exact(time_limit=1e-6)
     assert proof.status is mlp.Status.LIMIT
@@ -132,8 +134,8 @@ def test_time_limit() -> None:
         mlp.solve(problem).certificate.exact(time_limit=-1)
 
 
-def test_every_kind_of_block_is_multiplied_out_exactly() -> None:
-    """Doubled rows, transforms, sparse features, shifts: whole numbers times their units are the entries of A."""
+def test_integers_times_units_are_the_entries_of_every_kind_of_block() -> None:
+    """Doubled rows, transforms, sparse features, shifts: integers times their units are the entries of A."""
     random = np.random.default_rng(0)
     X = random.normal(size=(30, 3))
     problems = [
@@ -153,32 +155,32 @@ def test_every_kind_of_block_is_multiplied_out_exactly() -> None:
 
 
 @pytest.mark.parametrize("size", [2.0**-1000, 2.0**-30, 1.0, 2.0**30, 2.0**1000])
-def test_any_scale(size: float) -> None:
+def test_the_exact_optimum_does_not_depend_on_the_scale(size: float) -> None:
     problem = mlp.Problem.from_arrays(np.array([[-1.0], [3.0], [7.0]]) * size, -size, size)
     assert mlp.solve(problem).certificate.exact().optimum == Fraction(5, 3)
 
 
-def test_whole_numbers_are_the_floats_they_came_from() -> None:
+def test_integers_times_a_power_of_two_are_the_floats() -> None:
     values = np.array([0.0, 1.0, -0.1, 3e-310, 1e308, -7.0, np.pi])
-    whole, exponent = to_integers(values)
-    assert [Fraction(v) * Fraction(2) ** exponent for v in whole.tolist()] == [Fraction(v) for v in values.tolist()]
+    integers, exponent = to_integers(values)
+    assert [Fraction(v) * Fraction(2) ** exponent for v in integers.tolist()] == [Fraction(v) for v in values.tolist()]
     assert to_integers(np.zeros(2)) == (pytest.approx([0, 0]), 0)
 
 
-def test_caps_of_zero_and_no_points_between() -> None:
+def test_a_problem_without_fractional_points_is_proved() -> None:
     problem = mlp.Problem.from_arrays([[1.0], [-1.0], [1.0]], 0.0, 0.0, caps=[0.0, 1.0, 1.0])
     assert mlp.solve(problem).certificate.exact().optimum == 2
 
 
-def test_an_infeasible_problem_is_proved_by_bounds_it_has() -> None:
-    """The bounds that stand in for open sides must not be part of the proof."""
+def test_a_proof_of_infeasibility_uses_finite_bounds_only() -> None:
+    """The finite numbers that replace infinite bounds must not be part of the proof."""
     problem = mlp.Problem.from_arrays([[1.0, -3.0]], [-np.inf, -1.0], [-3.0, np.inf])
     proof = prove(problem, np.array([0.5]), np.zeros(2))
     assert proof.status is mlp.Status.INFEASIBLE
     assert farkas_value(problem, np.array([float(value) for value in proof.multipliers])) < 0
 
 
-def test_numbers_beyond_floats_can_be_shown() -> None:
+def test_fractions_too_large_for_floats_can_be_printed() -> None:
     problem = mlp.Problem.from_arrays([[-1.0], [1.0], [3.0]], 0.0, 0.0, weights=1e299)
     proof = mlp.Certificate.of(problem, [0.0, 0.0, 0.0], [0.0]).exact()
     assert "another set is heavier by" in repr(proof)

@@ -11,7 +11,7 @@ from momentlp.proof.infeasibility import append_points, elastic_problem, proves_
 
 
 def random_problem(seed: int, *, sparse: bool) -> mlp.Problem:
-    """Half of these have no feasible point: the first moment must reach more than it can, or not."""
+    """Return a random problem. With an odd seed it is infeasible: the first moment cannot reach its lower bound."""
     random = np.random.default_rng(seed)
     A = random.integers(-3, 4, (12, 3)).astype(float)
     reachable = np.maximum(A[:, 0], 0.0).sum()
@@ -21,7 +21,7 @@ def random_problem(seed: int, *, sparse: bool) -> mlp.Problem:
 
 @pytest.mark.parametrize("sparse", [False, True])
 @pytest.mark.parametrize("seed", range(12))
-def test_the_elastic_optimum_is_negative_exactly_if_nothing_is_feasible(seed: int, sparse: bool) -> None:
+def test_the_elastic_optimum_is_negative_if_and_only_if_the_problem_is_infeasible(seed: int, sparse: bool) -> None:
     problem = random_problem(seed, sparse=sparse)
     elastic = mlp.solve(elastic_problem(problem))
     is_feasible = mlp.solve(problem).status is not mlp.Status.INFEASIBLE
@@ -30,7 +30,7 @@ def test_the_elastic_optimum_is_negative_exactly_if_nothing_is_feasible(seed: in
     assert proves_infeasible(problem, elastic.multipliers, 1e-9) == (not is_feasible)
 
 
-def test_multipliers_at_an_open_side_prove_nothing() -> None:
+def test_multipliers_at_an_infinite_bound_prove_nothing() -> None:
     problem = mlp.Problem.from_arrays([[1.0], [1.0]], 3.0, np.inf)  # two points cannot weigh three
     assert proves_infeasible(problem, np.array([-1.0]), 1e-9)
     assert not proves_infeasible(problem, np.array([1.0]), 1e-9)

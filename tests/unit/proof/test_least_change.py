@@ -46,14 +46,14 @@ def best_single_point(column: np.ndarray, h: np.ndarray, caps: np.ndarray, exces
 
 
 @pytest.mark.parametrize("seed", range(60))
-def test_it_is_that_of_the_best_single_point_or_else_of_the_best_order(seed: int) -> None:
+def test_it_is_the_change_of_the_best_single_point_or_of_the_best_order(seed: int) -> None:
     A, caps, h = random_case(seed)
     for sign, excess in ((1.0, 0.3), (-1.0, 0.3), (1.0, 2.5), (-1.0, 2.5)):
         single = best_single_point(sign * A[:, 0], h, caps, excess)
         minimum = best_of_all_orders(sign * A[:, 0], h, caps, excess)
         found = change(A, h, caps, sign, excess)
         assert found == pytest.approx(single if np.isfinite(single) else minimum)
-        assert found >= minimum - 1e-12  # a violation is never made to look smaller than it is
+        assert found >= minimum - 1e-12  # the change is never underestimated
 
 
 def test_points_in_chunks_agree_to_one_per_cent(tmp_path: Path) -> None:

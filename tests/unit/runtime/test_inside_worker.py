@@ -10,7 +10,7 @@ from momentlp.runtime.worker_process import WORKER_EXITED, WorkerProcess
 MODULE = "helpers.obedient_worker"
 
 
-def test_what_a_worker_reads_and_prints_does_not_mix_with_messages(capfd: pytest.CaptureFixture[str]) -> None:
+def test_input_and_output_of_a_worker_do_not_mix_with_messages(capfd: pytest.CaptureFixture[str]) -> None:
     with WorkerProcess(MODULE) as worker:
         worker.send(("read and print",))
         worker.send(("echo", 1))

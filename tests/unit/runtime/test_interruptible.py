@@ -69,12 +69,20 @@ def test_interrupted_work_that_does_not_stop_is_left_behind() -> None:
 
 
 def test_an_interrupted_import_goes_on_to_its_end(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    code = "import signal, time\nsignal.raise_signal(signal.SIGINT)\ntime.sleep(0.5)\ncomplete = True\n"
+    may_end = tmp_path / "may_end"
+    code = f"""
+import pathlib, signal, time
+signal.raise_signal(signal.SIGINT)
+while not pathlib.Path({str(may_end)!r}).exists():
+    time.sleep(0.01)
+complete = True
+"""
     (tmp_path / "slow_module_of_this_test.py").write_text(code)
     monkeypatch.syspath_prepend(tmp_path)
     try:
         with pytest.raises(KeyboardInterrupt):
             import_interruptible("slow_module_of_this_test")
+        may_end.touch()
         assert import_interruptible("slow_module_of_this_test").complete  # waits for the first import
     finally:
         sys.modules.pop("slow_module_of_this_test", None)

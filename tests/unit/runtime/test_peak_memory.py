@@ -19,7 +19,7 @@ def test_memory_that_is_freed_inside_the_block_counts() -> None:
     assert peak.bytes >= 7 * 10**7
 
 
-def test_elsewhere_nothing_is_measured(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_on_other_systems_the_peak_is_none(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(sys, "platform", "win32")
     with peak_memory() as peak:
         pass

@@ -1,4 +1,4 @@
-"""Large arrays are stored once for all processes, and freed when nobody needs them."""
+"""Large arrays are stored once for all processes, and freed when they are not needed any more."""
 
 from __future__ import annotations
 
@@ -107,7 +107,7 @@ def test_an_array_with_users_is_not_freed(shared: SharedArrays) -> None:
     assert len(shared._stored) == 1 + MAX_UNUSED_ARRAYS
 
 
-def test_of_too_many_arrays_without_users_those_released_first_are_freed(shared: SharedArrays) -> None:
+def test_if_too_many_arrays_have_no_users_those_released_first_are_freed(shared: SharedArrays) -> None:
     arrays = [np.full(1000, float(k)) for k in range(MAX_UNUSED_ARRAYS + 2)]
     for array in arrays:
         used: dict[Any, Any] = {}

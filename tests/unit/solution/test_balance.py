@@ -1,18 +1,13 @@
-"""The balance table and the pictures of it."""
+"""The balance table: the target and the achieved value of every moment."""
 
 from __future__ import annotations
-
-from pathlib import Path
 
 import numpy as np
 import pandas as pd
 import pytest
 import scipy.sparse as sp
-from matplotlib.figure import Figure
 
 import momentlp as mlp
-from momentlp.datasets.synthetic import make_gaussian, make_ring, make_separable
-from momentlp.plots import love_plot, membership_plot
 
 X = np.random.default_rng(1).normal(size=(200, 3)) * [1.0, 10.0, 0.1] + [0.0, 1e6, 5.0]
 FRAME = pd.DataFrame(X, columns=["a", "b", "c"])
@@ -21,7 +16,7 @@ LABELLED = np.argsort(-X[:, 0])[:40]
 
 @pytest.mark.parametrize("tolerance", [mlp.Absolute([1.0, 5.0, 0.1]), mlp.StandardError(0.5)], ids=str)
 @pytest.mark.parametrize("sparse", [False, True])
-def test_the_table_says_what_was_asked_and_what_was_achieved(tolerance: mlp.Tolerance, sparse: bool) -> None:
+def test_the_table_holds_the_target_and_the_achieved_value_of_every_moment(tolerance: mlp.Tolerance, sparse: bool) -> None:
     data = sp.csr_array(X) if sparse else FRAME
     solution = mlp.solve(mlp.Spec(tolerance=tolerance).compile(data, labelled=LABELLED))
     balance = solution.balance()
@@ -63,46 +58,3 @@ def test_the_table_prints_and_becomes_a_frame() -> None:
     ]
     assert lines[-1].startswith("size ")
     assert list(pd.DataFrame(balance.records())["name"]) == ["a", "b", "c"]
-
-
-def test_a_love_plot_shows_every_moment() -> None:
-    balance = mlp.solve(mlp.Spec(tolerance=mlp.Absolute(5.0)).compile(FRAME, labelled=LABELLED)).balance()
-    axes = love_plot(balance)
-    assert {label.get_text() for label in axes.get_yticklabels()} == {"a", "b", "c"}
-    assert len(love_plot(balance, most=2).get_yticklabels()) == 2
-    given = Figure().subplots()
-    assert love_plot(balance, given) is given
-
-
-@pytest.mark.parametrize(
-    ("make", "features", "tolerance"),
-    [
-        (make_separable, mlp.Linear(), mlp.Absolute(1.0)),
-        (make_gaussian, mlp.Quadratic(), mlp.Absolute(5.0)),
-        (make_ring, mlp.Spectral(6), mlp.StandardError(0.5)),
-    ],
-    ids=["plane", "ellipse", "ring"],
-)
-def test_memberships_in_the_plane_with_the_separating_curve(
-    make: object, features: mlp.FeatureMap, tolerance: mlp.Tolerance, tmp_path: Path
-) -> None:
-    case = make(0)  # type: ignore[operator]
-    solution = mlp.solve(mlp.Spec(features=features, tolerance=tolerance).compile(case.X, labelled=case.labelled))
-    axes = membership_plot(solution, case.X)
-    assert [text.get_text() for text in axes.get_legend().get_texts()] == ["out", "found", "labelled"]
-    assert len(axes.collections) == 4  # three groups of points and the curve
-    axes.figure.savefig(tmp_path / "plot.png")
-
-
-def test_memberships_on_a_line() -> None:
-    x = np.linspace(0, 1, 50)[:, None]
-    solution = mlp.solve(mlp.Spec(tolerance=mlp.Absolute(0.0)).compile(x, mean=[0.2]))
-    axes = membership_plot(solution, x)
-    assert axes.get_ylabel() == "membership"
-    assert len(axes.lines) == 1
-
-
-def test_points_of_another_problem_are_refused() -> None:
-    solution = mlp.solve(mlp.Spec(tolerance=mlp.Absolute(5.0)).compile(FRAME, labelled=LABELLED))
-    with pytest.raises(mlp.DataError, match=r"X has shape \(199, 3\)"):
-        membership_plot(solution, FRAME[:-1])

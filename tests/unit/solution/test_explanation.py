@@ -1,4 +1,4 @@
-"""When there is no answer: the reason is proved, named, and the smallest tolerance that mends it is the smallest."""
+"""Explanations: the reason for an empty or infeasible problem is proved, and the smallest tolerance is the smallest."""
 
 from __future__ import annotations
 
@@ -11,17 +11,17 @@ import momentlp as mlp
 X = np.random.default_rng(0).normal(size=(150, 2)) + 5.0
 
 
-def furthest(points: np.ndarray, mean: np.ndarray) -> float:
-    """The smallest rho by brute force: the nearest, in every coordinate, that a segment between two points comes."""
+def smallest_tolerance(points: np.ndarray, mean: np.ndarray) -> float:
+    """Return the smallest rho by brute force: the minimum distance of the mean from a segment between two points."""
     best = np.abs(points - mean).max(axis=1).min()
     steps = np.linspace(0, 1, 201)[:, None]
-    for one in points:
-        ways = one + steps[:, None] * (points - one) - mean  # (steps, others, coordinates)
-        best = min(best, np.abs(ways).max(axis=2).min())
+    for point in points:
+        segments = point + steps[:, None] * (points - point) - mean  # (steps, others, coordinates)
+        best = min(best, np.abs(segments).max(axis=2).min())
     return float(best)
 
 
-NEAREST = furthest(X, np.zeros(2))
+NEAREST = smallest_tolerance(X, np.zeros(2))
 
 
 @pytest.mark.parametrize("tolerance", [mlp.Absolute(0.01), mlp.Relative(0.01), mlp.Absolute(0.0)], ids=str)
@@ -94,7 +94,7 @@ def test_an_answer_needs_no_explanation() -> None:
 
 @pytest.mark.parametrize("weight", [0.5, 1.0, 4.0])
 @pytest.mark.parametrize(("kind", "expected"), [(mlp.Relative, 1.0), (mlp.Absolute, None)])
-def test_the_smallest_tolerance_knows_weights(weight: float, kind: type[mlp.Absolute], expected: float | None) -> None:
+def test_the_smallest_tolerance_uses_the_weights(weight: float, kind: type[mlp.Absolute], expected: float | None) -> None:
     """The nearest point is 1 off the mean: a tolerance on the mean must be 1, one on the sum of a whole point its weight."""
     points = np.array([[0.0], [1.0], [2.0]])
     weights = np.full(3, weight)

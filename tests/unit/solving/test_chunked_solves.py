@@ -1,4 +1,4 @@
-"""Points that are read in chunks, or sit on a cluster, have the answer that they have in memory."""
+"""Points that are read in chunks or from a cluster have the same solution as in memory."""
 
 import os
 import signal
@@ -24,7 +24,7 @@ SPECS = {
 
 @pytest.fixture(autouse=True)
 def _small_samples(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Let some thousand points take the way of some million."""
+    """Lower the limits, so that a few thousand points are treated like millions."""
     monkeypatch.setattr(sifting, "AT_ONCE", (200, 2))
     monkeypatch.setattr(sifting, "MIN_SAMPLE", 300)
 
@@ -59,24 +59,24 @@ def as_dask(X: np.ndarray, folder: Path) -> Any:
 
 @pytest.mark.parametrize("stored", [as_memmap, as_zarr, as_parquet, as_dask])
 @pytest.mark.parametrize("name", SPECS)
-def test_every_source_has_the_answer_of_the_array(stored: Any, name: str, tmp_path: Path) -> None:
+def test_every_source_has_the_solution_of_the_array(stored: Any, name: str, tmp_path: Path) -> None:
     X, sample = points()
-    there = mlp.solve(SPECS[name].compile(stored(X, tmp_path), sample=sample))
-    here = mlp.solve(SPECS[name].compile(X, sample=sample), "highs")
-    assert there.backend == "sifting"
-    assert there.status is here.status is mlp.Status.OPTIMAL
-    assert there.objective == pytest.approx(here.objective, rel=1e-9)
-    assert there.certificate.holds(1e-9)
+    chunked = mlp.solve(SPECS[name].compile(stored(X, tmp_path), sample=sample))
+    in_memory = mlp.solve(SPECS[name].compile(X, sample=sample), "highs")
+    assert chunked.backend == "sifting"
+    assert chunked.status is in_memory.status is mlp.Status.OPTIMAL
+    assert chunked.objective == pytest.approx(in_memory.objective, rel=1e-9)
+    assert chunked.certificate.holds(1e-9)
 
 
-def test_few_passes(tmp_path: Path) -> None:
+def test_a_solve_takes_few_passes(tmp_path: Path) -> None:
     X, sample = points()
     problem = SPECS["sum"].compile(as_memmap(X, tmp_path), sample=sample)
     mlp.solve(problem)
     assert problem.A.table.passes <= 12
 
 
-def test_an_empty_answer_and_a_limit(tmp_path: Path) -> None:
+def test_an_empty_class_and_a_time_limit_are_reported(tmp_path: Path) -> None:
     X, sample = points()
     table = as_memmap(X, tmp_path)
     assert mlp.solve(mlp.Spec().compile(table, mean=np.full(M, 50.0))).status is mlp.Status.EMPTY
@@ -85,7 +85,7 @@ def test_an_empty_answer_and_a_limit(tmp_path: Path) -> None:
     assert stopped.bound >= stopped.objective
 
 
-def test_a_path_and_a_start(tmp_path: Path) -> None:
+def test_a_path_over_chunks_is_that_of_the_array(tmp_path: Path) -> None:
     X, sample = points()
     problem = SPECS["sum"].compile(as_memmap(X, tmp_path), sample=sample)
     along = mlp.path(problem, [200.0, 120.0, 60.0])
@@ -93,22 +93,22 @@ def test_a_path_and_a_start(tmp_path: Path) -> None:
     np.testing.assert_allclose(along.objectives, direct.objectives, rtol=1e-9)
 
 
-def test_chunks_that_are_cut_because_their_features_are_many(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_chunks_with_many_features_are_cut(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     X, sample = points()
     monkeypatch.setattr(chunks, "MAPPED_BYTES", 8 * 21 * 90)
-    there = mlp.solve(SPECS["map"].compile(as_memmap(X, tmp_path), sample=sample))
-    assert there.objective == pytest.approx(mlp.solve(SPECS["map"].compile(X, sample=sample), "highs").objective, rel=1e-9)
+    chunked = mlp.solve(SPECS["map"].compile(as_memmap(X, tmp_path), sample=sample))
+    assert chunked.objective == pytest.approx(mlp.solve(SPECS["map"].compile(X, sample=sample), "highs").objective, rel=1e-9)
 
 
-def test_a_bad_start_does_no_harm(tmp_path: Path) -> None:
+def test_a_random_start_does_not_change_the_optimum_over_chunks(tmp_path: Path) -> None:
     X, sample = points()
     random = np.random.default_rng(0)
     start = random.random(N), 100 * random.normal(size=M)
-    there = mlp.solve(SPECS["sum"].compile(as_memmap(X, tmp_path), sample=sample), start=start)
-    assert there.objective == pytest.approx(mlp.solve(SPECS["sum"].compile(X, sample=sample)).objective, rel=1e-9)
+    chunked = mlp.solve(SPECS["sum"].compile(as_memmap(X, tmp_path), sample=sample), start=start)
+    assert chunked.objective == pytest.approx(mlp.solve(SPECS["sum"].compile(X, sample=sample)).objective, rel=1e-9)
 
 
-def test_new_points_in_chunks_have_the_same_columns(tmp_path: Path) -> None:
+def test_new_points_in_chunks_must_have_the_same_columns(tmp_path: Path) -> None:
     pd = pytest.importorskip("pandas")
     X, sample = points()
     names = list("abcde")
@@ -120,15 +120,15 @@ def test_new_points_in_chunks_have_the_same_columns(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("name", SPECS)
-def test_a_cluster_has_the_same_answer(client: Any, name: str, tmp_path: Path) -> None:
+def test_a_cluster_has_the_same_solution(client: Any, name: str, tmp_path: Path) -> None:
     X, sample = points()
-    there = mlp.solve(SPECS[name].compile(as_dask(X, tmp_path), sample=sample))
-    here = mlp.solve(SPECS[name].compile(X, sample=sample))
-    assert there.objective == pytest.approx(here.objective, rel=1e-9)
+    chunked = mlp.solve(SPECS[name].compile(as_dask(X, tmp_path), sample=sample))
+    in_memory = mlp.solve(SPECS[name].compile(X, sample=sample))
+    assert chunked.objective == pytest.approx(in_memory.objective, rel=1e-9)
 
 
 def die_if_armed(chunk: np.ndarray, armed: Path) -> np.ndarray:
-    """Kill the process that reads this chunk if the file is there. Only one process can remove it, so only one dies."""
+    """Kill the process that reads this chunk if the file is chunked. Only one process can remove it, so only one dies."""
     try:
         armed.unlink()
     except FileNotFoundError:
@@ -137,7 +137,7 @@ def die_if_armed(chunk: np.ndarray, armed: Path) -> np.ndarray:
     raise AssertionError
 
 
-def test_a_worker_that_dies_in_mid_solve_changes_nothing(client: Any, tmp_path: Path) -> None:
+def test_a_worker_that_dies_during_a_solve_does_not_change_the_solution(client: Any, tmp_path: Path) -> None:
     X, sample = points()
     armed, arming = tmp_path / "armed", []
     table = as_dask(X, tmp_path).map_blocks(die_if_armed, armed=armed, dtype=X.dtype)

@@ -1,4 +1,4 @@
-"""compare: one honest row per backend."""
+"""compare: one row per backend, also if a backend fails."""
 
 from __future__ import annotations
 
@@ -52,7 +52,7 @@ def test_rows_that_share_an_engine_say_so() -> None:
     assert rows["glpk"]["same_engine_as"] == []
 
 
-def test_one_failure_does_not_lose_the_others() -> None:
+def test_one_failure_does_not_affect_the_other_backends() -> None:
     rows = mlp.compare(PROBLEM, [Raises(), Absent(), "highs", Glpk(meth="primal")])
     assert [row["status"] for row in rows] == ["error", "unavailable", "optimal", "optimal"]
     assert "boom" in rows[0]["message"]
@@ -61,7 +61,7 @@ def test_one_failure_does_not_lose_the_others() -> None:
     assert set(rows.solutions) == {"highs", "Glpk(meth='primal')"}
 
 
-def test_a_limit_is_a_limit() -> None:
+def test_a_time_limit_is_reported_in_the_table() -> None:
     (row,) = mlp.compare(PROBLEM, ["highs"], iteration_limit=0)
     assert row["status"] == "limit"
 
@@ -72,7 +72,7 @@ def test_repeats_are_interleaved() -> None:
     assert order == ["highs", "glpk"] * 3
 
 
-def test_records_as_csv_and_json(tmp_path: Path) -> None:
+def test_records_can_be_written_as_csv_and_json(tmp_path: Path) -> None:
     rows = mlp.compare(PROBLEM, ["highs", "scipy"])
     from_csv = list(csv.DictReader(io.StringIO(rows.to_csv(tmp_path / "rows.csv"))))
     from_json = json.loads(rows.to_json(tmp_path / "rows.json"))
@@ -82,14 +82,14 @@ def test_records_as_csv_and_json(tmp_path: Path) -> None:
     assert from_csv[0]["same_engine_as"] == "scipy"
 
 
-def test_the_table_reads_well() -> None:
+def test_the_table_has_one_line_per_backend() -> None:
     lines = str(mlp.compare(PROBLEM, ["highs", "glpk"])).splitlines()
     assert lines[0].split() == ["backend", "engine", "status", "objective", "gap", "primal", "dual", "seconds", "memory"]
     assert lines[1].startswith("highs    HiGHS   optimal")
     assert "2 of 2 certified, by 2 independent engines (GLPK, HiGHS)" in lines[-1]
 
 
-def test_nothing_certified_is_said() -> None:
+def test_the_table_says_if_no_solution_is_certified() -> None:
     assert mlp.compare(PROBLEM, [Raises()]).verdict() == "No backend gave an answer that could be certified."
 
 
@@ -104,11 +104,11 @@ def test_nothing_certified_is_said() -> None:
     ],
     ids=str,
 )
-def test_arguments_that_make_no_sense(arguments: dict[str, Any], message: str) -> None:
+def test_unusable_arguments_are_refused(arguments: dict[str, Any], message: str) -> None:
     with pytest.raises(mlp.OptionError, match=message):
         mlp.compare(PROBLEM, **arguments)
 
 
-def test_a_problem_is_needed() -> None:
+def test_an_object_that_is_no_problem_is_refused() -> None:
     with pytest.raises(mlp.DataError, match="problem must be a Problem, not str"):
         mlp.compare("problem")  # type: ignore[arg-type]

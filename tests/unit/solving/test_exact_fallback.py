@@ -45,7 +45,7 @@ def test_a_problem_over_thirty_decades_is_proved() -> None:
 
 
 def test_the_rounding_of_a_mean_is_allowed_for() -> None:
-    """The mean of 0.1, 0.2 and 0.4 is not a float. With no tolerance exactly nothing has the float next to it."""
+    """The mean of 0.1, 0.2 and 0.4 is not a float. Without a tolerance, no set has exactly the nearest float as its mean."""
     X = np.array([[0.1, 0.3], [0.2, 0.1], [0.4, 0.8]])
     problem = mlp.Spec(tolerance=mlp.Absolute(0.0)).compile(X, labelled=[0, 1, 2])
     found = solve_exactly(problem, *start(problem), None)

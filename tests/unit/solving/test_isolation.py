@@ -1,4 +1,4 @@
-"""A solver in a process of its own can do no harm, and its answer is checked like any other answer."""
+"""A crash or hang of an isolated solver does not affect the caller, and its answer is checked like any other answer."""
 
 from __future__ import annotations
 
@@ -38,14 +38,21 @@ def isolated(how: str, **options: Any) -> mlp.Solution:
 
 def test_every_backend_gives_the_same_answer_isolated(backend: str) -> None:
     limits = {"memory_limit": 10**9} if sys.platform == "linux" else {}
-    here, there = mlp.solve(PROBLEM, backend), mlp.solve(PROBLEM, backend, isolate=True, time_limit=60, **limits)
-    assert there.status is mlp.Status.OPTIMAL, there.message
-    assert there.objective == pytest.approx(SIZE)
-    np.testing.assert_array_equal(there.membership, here.membership)
-    assert (there.backend, there.engine, there.version) == (here.backend, here.engine, here.version)
+    direct, isolated_solution = (
+        mlp.solve(PROBLEM, backend),
+        mlp.solve(PROBLEM, backend, isolate=True, time_limit=60, **limits),
+    )
+    assert isolated_solution.status is mlp.Status.OPTIMAL, isolated_solution.message
+    assert isolated_solution.objective == pytest.approx(SIZE)
+    np.testing.assert_array_equal(isolated_solution.membership, direct.membership)
+    assert (isolated_solution.backend, isolated_solution.engine, isolated_solution.version) == (
+        direct.backend,
+        direct.engine,
+        direct.version,
+    )
 
 
-def test_it_looks_like_the_inner_backend() -> None:
+def test_an_isolated_backend_has_the_attributes_of_the_inner_one() -> None:
     solver = Isolated(Glpk(meth="primal"), memory_limit=10**9)
     assert (solver.name, solver.engine, solver.package, solver.extra) == ("glpk", "GLPK", "swiglpk", "glpk")
     assert solver.native == {"meth": "primal"}
@@ -56,7 +63,7 @@ def test_it_looks_like_the_inner_backend() -> None:
 
 
 @pytest.mark.parametrize(
-    ("how", "words"),
+    ("how", "message"),
     [
         ("abort", r"killed by SIGABRT(.|\n)*last lines that it printed:\n(.|\n)*assertion failed: basis != NULL"),
         ("segfault", "killed by SIGSEGV"),
@@ -64,8 +71,8 @@ def test_it_looks_like_the_inner_backend() -> None:
         ("exit_with_code_3", "ended with exit code 3 without an answer"),
     ],
 )
-def test_a_crash_raises_an_error_that_says_how_the_worker_ended(how: str, words: str) -> None:
-    with pytest.raises(mlp.SolverError, match=rf"backend 'misbehaving' crashed: its worker process (.|\n)*{words}"):
+def test_a_crash_raises_an_error_that_says_how_the_worker_ended(how: str, message: str) -> None:
+    with pytest.raises(mlp.SolverError, match=rf"backend 'misbehaving' crashed: its worker process (.|\n)*{message}"):
         isolated(how)
 
 
@@ -73,9 +80,9 @@ def test_a_crash_raises_an_error_that_says_how_the_worker_ended(how: str, words:
 def test_a_solver_that_hangs_is_stopped_at_the_time_limit(how: str) -> None:
     solution = isolated(how, time_limit=0.3)
     assert solution.status is mlp.Status.LIMIT
-    words = re.fullmatch(r"stopped after (\S+) s by time_limit", solution.message)
-    assert words is not None, solution.message
-    assert float(words[1]) >= 0.3
+    match = re.fullmatch(r"stopped after (\S+) s by time_limit", solution.message)
+    assert match is not None, solution.message
+    assert float(match[1]) >= 0.3
     assert solution.objective == 0.0
     assert SIZE <= solution.bound < np.inf
 
@@ -131,7 +138,7 @@ def test_a_memory_limit_is_refused_on_other_systems_than_linux(monkeypatch: pyte
 
 
 @pytest.mark.parametrize(
-    ("how", "words"),
+    ("how", "message"),
     [
         ("return_text", "returned str, but it must return an Answer"),
         ("return_a_function", "returned what cannot be sent to the parent process"),
@@ -139,8 +146,8 @@ def test_a_memory_limit_is_refused_on_other_systems_than_linux(monkeypatch: pyte
         ("fail_with_unpicklable_error", "failed with RuntimeError: UnpicklableError: this and that"),
     ],
 )
-def test_a_broken_contract_is_the_backends_fault(how: str, words: str) -> None:
-    with pytest.raises(mlp.SolverError, match=f"backend 'misbehaving' {words}"):
+def test_an_isolated_backend_that_breaks_its_contract_is_named(how: str, message: str) -> None:
+    with pytest.raises(mlp.SolverError, match=f"backend 'misbehaving' {message}"):
         isolated(how)
 
 
@@ -190,18 +197,18 @@ def test_a_class_of_the_script_itself_cannot_be_loaded() -> None:
     assert solved == "OPTIMAL"
 
 
-def test_what_the_solver_does_not_need_is_not_sent() -> None:
+def test_feature_maps_and_labels_are_not_sent() -> None:
     unsendable: Any = threading.Lock()
     blocks = tuple(replace(block, fitted=unsendable) for block in PROBLEM.blocks)
     assert mlp.solve(replace(PROBLEM, blocks=blocks), isolate=True).objective == pytest.approx(SIZE)
 
 
-def test_sparse_and_infeasible_problems_pass_too() -> None:
+def test_sparse_and_infeasible_problems_can_be_isolated() -> None:
     problem = mlp.Problem.from_arrays(sp.csr_array(np.eye(6)), 2.0, np.inf)
     assert mlp.solve(problem, isolate=True).status is mlp.Status.INFEASIBLE
 
 
-def test_what_a_solver_prints_does_not_mix_with_its_answer(capfd: pytest.CaptureFixture[str]) -> None:
+def test_output_of_a_solver_does_not_mix_with_its_answer(capfd: pytest.CaptureFixture[str]) -> None:
     assert isolated("print_in_every_way").objective == pytest.approx(SIZE)
     assert capfd.readouterr() == ("", "")
 
@@ -209,7 +216,7 @@ def test_what_a_solver_prints_does_not_mix_with_its_answer(capfd: pytest.Capture
 def test_verbose_shows_what_a_solver_prints(capsys: pytest.CaptureFixture[str]) -> None:
     isolated("print_in_every_way", verbose=True)
     out = capsys.readouterr().out
-    assert all(words in out for words in ("raw bytes", "said with print", "said with puts"))
+    assert all(message in out for message in ("raw bytes", "said with print", "said with puts"))
 
 
 @pytest.mark.parametrize("backend", ["highs", "scipy"])  # one that has a log to forward, one that prints
@@ -256,7 +263,7 @@ def test_a_warning_in_the_worker_is_a_warning_of_the_caller() -> None:
 
 
 @LINUX
-def test_nothing_is_left_behind() -> None:
+def test_no_file_thread_or_process_is_left_behind() -> None:
     def open_files() -> int:
         return len(list(Path("/proc/self/fd").iterdir()))
 
@@ -275,7 +282,7 @@ def test_nothing_is_left_behind() -> None:
 
 
 @LINUX
-def test_what_the_solver_started_ends_with_it(tmp_path: Path) -> None:
+def test_processes_that_the_solver_started_end_with_it(tmp_path: Path) -> None:
     def interrupt(text: str) -> None:
         raise ZeroDivisionError(text)
 
@@ -305,7 +312,7 @@ def test_a_worker_does_not_survive_its_parent(tmp_path: Path) -> None:
     assert gone
 
 
-def test_several_threads_at_once() -> None:
+def test_several_threads_can_isolate_at_the_same_time() -> None:
     problems = [half_space(120, 3, seed=seed) for seed in range(3)]
     with ThreadPoolExecutor(3) as pool:
         solutions = list(pool.map(lambda pair: mlp.solve(pair[0], "glpk", isolate=True), problems))

@@ -1,4 +1,4 @@
-"""solve: only what is proved is said, and every way to fail has its own error."""
+"""solve: the status is what is proved, and every kind of failure has its own error."""
 
 from __future__ import annotations
 
@@ -20,12 +20,12 @@ from momentlp.testing import half_space
 PROBLEM, SIZE = half_space(120, 3, seed=0)
 
 
-def lie(**changes: Any) -> ScriptedBackend:
+def scripted(**changes: Any) -> ScriptedBackend:
     return ScriptedBackend(optimal_answer(**changes))
 
 
-def test_the_truth_passes() -> None:
-    assert mlp.solve(PROBLEM, lie()).status is mlp.Status.OPTIMAL
+def test_a_true_answer_is_accepted() -> None:
+    assert mlp.solve(PROBLEM, scripted()).status is mlp.Status.OPTIMAL
 
 
 @pytest.mark.parametrize(
@@ -44,12 +44,12 @@ def test_the_truth_passes() -> None:
     ],
     ids=str,
 )
-def test_a_backend_that_lies_is_found_out(changes: dict[str, Any]) -> None:
-    solution = mlp.solve(PROBLEM, lie(**changes), repair=False)
+def test_a_false_answer_is_detected(changes: dict[str, Any]) -> None:
+    solution = mlp.solve(PROBLEM, scripted(**changes), repair=False)
     assert solution.status is mlp.Status.FAILED
     assert "trust me (but the certificate does not hold" in solution.message
     assert solution.bound >= solution.objective
-    repaired = mlp.solve(PROBLEM, lie(**changes))
+    repaired = mlp.solve(PROBLEM, scripted(**changes))
     assert repaired.status is mlp.Status.OPTIMAL
     assert repaired.repairs[-1] == "solved exactly"
     assert repaired.engine == "exact arithmetic"
@@ -58,27 +58,27 @@ def test_a_backend_that_lies_is_found_out(changes: dict[str, Any]) -> None:
 
 
 @pytest.mark.parametrize("outcome", [mlp.Outcome.LIMIT, mlp.Outcome.INFEASIBLE, mlp.Outcome.FAILED])
-def test_a_proof_counts_more_than_the_word_of_the_solver(outcome: mlp.Outcome) -> None:
-    assert mlp.solve(PROBLEM, lie(outcome=outcome)).status is mlp.Status.OPTIMAL
+def test_a_proof_counts_more_than_the_outcome_of_the_solver(outcome: mlp.Outcome) -> None:
+    assert mlp.solve(PROBLEM, scripted(outcome=outcome)).status is mlp.Status.OPTIMAL
 
 
-def test_infeasible_cannot_be_where_the_empty_set_is_feasible() -> None:
-    liar = lie(outcome=mlp.Outcome.INFEASIBLE, membership=None, multipliers=None)
-    solution = mlp.solve(PROBLEM, liar, repair=False)
+def test_infeasible_is_rejected_where_the_empty_set_is_feasible() -> None:
+    wrong = scripted(outcome=mlp.Outcome.INFEASIBLE, membership=None, multipliers=None)
+    solution = mlp.solve(PROBLEM, wrong, repair=False)
     assert solution.status is mlp.Status.FAILED
     assert "the empty set, h = 0, is feasible, so the solver is wrong" in solution.message
 
 
-def test_infeasible_is_not_believed_without_proof() -> None:
+def test_infeasible_without_a_proof_is_a_failure() -> None:
     feasible = mlp.Problem.from_arrays([[1.0], [1.0]], 1.0, 2.0)
-    liar = ScriptedBackend(mlp.Answer(mlp.Outcome.INFEASIBLE, None, None, "no"))
-    assert mlp.solve(feasible, liar, repair=False).status is mlp.Status.FAILED
-    repaired = mlp.solve(feasible, liar)
+    wrong = ScriptedBackend(mlp.Answer(mlp.Outcome.INFEASIBLE, None, None, "no"))
+    assert mlp.solve(feasible, wrong, repair=False).status is mlp.Status.FAILED
+    repaired = mlp.solve(feasible, wrong)
     assert repaired.status is mlp.Status.OPTIMAL
     assert repaired.objective == 2.0
 
 
-def test_a_failure_keeps_the_words_of_the_solver() -> None:
+def test_a_failure_keeps_the_message_of_the_solver() -> None:
     solution = mlp.solve(
         PROBLEM, ScriptedBackend(mlp.Answer(mlp.Outcome.FAILED, None, None, "singular basis")), repair=False
     )
@@ -97,7 +97,7 @@ def test_exact_arithmetic_gets_the_time_that_is_left(monkeypatch: pytest.MonkeyP
     assert 0 < limit < 1000
 
 
-def test_an_unknown_backend() -> None:
+def test_an_unknown_backend_is_refused() -> None:
     with pytest.raises(mlp.BackendNotFoundError, match=r"no backend 'higs'\. Did you mean 'highs'"):
         mlp.solve(PROBLEM, "higs")
     with pytest.raises(mlp.BackendNotFoundError, match="must be a name or an instance"):
@@ -129,7 +129,7 @@ class _Missing:
             raise ModuleNotFoundError(f"No module named {name!r}", name=self.package)
 
 
-def test_a_solver_that_is_there_but_does_not_load(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_solver_that_does_not_load_is_unavailable(monkeypatch: pytest.MonkeyPatch) -> None:
     class Broken(ScriptedBackend):
         @classmethod
         def version(cls) -> str:
@@ -161,7 +161,7 @@ def test_a_solver_that_is_there_but_does_not_load(monkeypatch: pytest.MonkeyPatc
     ],
     ids=str,
 )
-def test_options_that_make_no_sense(options: dict[str, Any]) -> None:
+def test_unusable_options_are_refused(options: dict[str, Any]) -> None:
     with pytest.raises(mlp.OptionError, match=f"{next(iter(options))} must be"):
         mlp.solve(PROBLEM, **options)
 
@@ -186,7 +186,7 @@ def test_options_that_make_no_sense(options: dict[str, Any]) -> None:
     ],
     ids=str,
 )
-def test_native_options_that_the_solver_refuses(backend: str, options: dict[str, Any]) -> None:
+def test_unusable_native_options_are_refused(backend: str, options: dict[str, Any]) -> None:
     with pytest.raises(mlp.OptionError):
         mlp.solve(PROBLEM, backend, options=options)
 
@@ -215,7 +215,7 @@ def test_every_method_finds_the_same_optimum(backend: str, options: dict[str, An
     assert solution.objective == pytest.approx(SIZE, rel=1e-6)
 
 
-def test_glpk_interior_has_no_limits_to_honour() -> None:
+def test_the_interior_method_of_glpk_refuses_a_time_limit() -> None:
     with pytest.raises(mlp.OptionError, match="method 'interior' has no time_limit"):
         mlp.solve(PROBLEM, "glpk", time_limit=1.0, options={"method": "interior"})
 
@@ -249,7 +249,7 @@ def test_progress_is_reported(backend: str, monkeypatch: pytest.MonkeyPatch) -> 
     assert all(later.iterations >= sooner.iterations for sooner, later in pairwise(reports))
 
 
-def test_slices_do_not_change_what_glpk_finds(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_slices_do_not_change_the_optimum_of_glpk(monkeypatch: pytest.MonkeyPatch) -> None:
     import momentlp_glpk.solver
 
     problem, size = half_space(600, 20, seed=2)
@@ -258,7 +258,7 @@ def test_slices_do_not_change_what_glpk_finds(monkeypatch: pytest.MonkeyPatch) -
     assert solution.objective == pytest.approx(size)
 
 
-def test_empty_by_a_sliver_of_tolerance(backend: str) -> None:
+def test_an_unreachable_mean_is_empty_also_with_a_small_tolerance(backend: str) -> None:
     X = np.random.default_rng(0).normal(size=(200, 4)) + 5
     problem = mlp.Spec(tolerance=mlp.Absolute(1e-3)).compile(X, mean=np.zeros(4))
     solution = mlp.solve(problem, backend)
@@ -268,7 +268,7 @@ def test_empty_by_a_sliver_of_tolerance(backend: str) -> None:
     assert (X @ solution.direction > 0).all()
 
 
-def test_one_whole_point_is_not_empty(backend: str) -> None:
+def test_one_full_point_is_optimal_and_not_empty(backend: str) -> None:
     X = np.vstack([np.zeros(2), np.random.default_rng(0).uniform(1, 2, size=(50, 2))])
     solution = mlp.solve(mlp.Spec().compile(X, labelled=[0]), backend)
     assert solution.status is mlp.Status.OPTIMAL
@@ -299,9 +299,9 @@ def test_switches_are_true_or_false(switch: str) -> None:
         mlp.solve(PROBLEM, **{switch: "no"})  # type: ignore[arg-type]
 
 
-def test_a_limit_keeps_a_feasible_set_and_a_true_bound() -> None:
+def test_at_a_limit_the_set_is_feasible_and_the_bound_is_true() -> None:
     """The solver stops with all points in, which violates the moments, and with multipliers that bound nothing well."""
-    stopped = lie(outcome=mlp.Outcome.LIMIT, membership=np.ones(120), multipliers=np.full(3, 1e6))
+    stopped = scripted(outcome=mlp.Outcome.LIMIT, membership=np.ones(120), multipliers=np.full(3, 1e6))
     solution = mlp.solve(PROBLEM, stopped)
     assert solution.status is mlp.Status.LIMIT
     assert solution.certificate.primal_residual <= 1e-7

@@ -38,11 +38,11 @@ def test_one_failure_does_not_affect_the_others(n_jobs: int) -> None:
         small(2),
     ]
     found = mlp.solve_many(mixed, n_jobs=n_jobs)
-    assert [isinstance(one, mlp.Solution) for one in found] == [True, False, True, False, False, False, False, True]
+    assert [isinstance(result, mlp.Solution) for result in found] == [True, False, True, False, False, False, False, True]
     assert same(found[2], mlp.solve(small(1)))
-    failed = [one for one in found if isinstance(one, mlp.FailedSolve)]
-    assert [one.index for one in failed] == [1, 3, 4, 5, 6]
-    assert [one.status for one in failed] == [mlp.Status.FAILED] * 5
+    failed = [result for result in found if isinstance(result, mlp.FailedSolve)]
+    assert [failure.index for failure in failed] == [1, 3, 4, 5, 6]
+    assert [failure.status for failure in failed] == [mlp.Status.FAILED] * 5
     assert repr(failed[0]) == "FailedSolve(1, KeyError: 'no such file')"
     assert failed[0].summary() == {"status": "failed", "message": "KeyError: 'no such file'"}
     assert isinstance(failed[1].error, SystemExit)
@@ -149,7 +149,7 @@ def test_an_option_that_the_solver_refuses_is_a_mistake_in_the_call(n_jobs: int)
 
 
 @in_one_and_two_processes
-def test_what_the_callers_own_code_raises_reaches_the_caller(n_jobs: int) -> None:
+def test_errors_of_the_callers_own_functions_reach_the_caller(n_jobs: int) -> None:
     def broken() -> Iterator[mlp.Problem]:
         yield small(0)
         raise LookupError("no more")

@@ -98,8 +98,8 @@ def seen(tmp_path_factory: pytest.TempPathFactory) -> dict[str, list[tuple[Any, 
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(shared_arrays, "MIN_SHARED_BYTES", 20_000)  # bytes: so the sparse ones are shared too
         keep = partial(look, tmp_path_factory.mktemp("seen"))
-        found = iter(mlp.solve_many([one for kind in given.values() for one in kind], n_jobs=2, keep=keep))
-    return {kind: [(one, next(found)) for one in ones] for kind, ones in given.items()}
+        found = iter(mlp.solve_many([item for items in given.values() for item in items], n_jobs=2, keep=keep))
+    return {kind: [(item, next(found)) for item in items] for kind, items in given.items()}
 
 
 def test_solutions_are_those_of_solve_in_the_order_of_the_problems(seen: dict[str, Any]) -> None:
@@ -119,7 +119,7 @@ def test_solutions_are_those_of_solve_in_the_order_of_the_problems(seen: dict[st
 def test_a_problem_made_in_a_worker_comes_back_with_its_solution_but_its_data_does_not(seen: dict[str, Any]) -> None:
     expected = mlp.solve(problems(1)[0])
     (_, made), (_, from_view), (maker, from_another) = seen["made there"]
-    assert all(same(one.solution, expected) for one in (made, from_view, from_another))
+    assert all(same(seen.solution, expected) for seen in (made, from_view, from_another))
     assert made.solution.problem.blocks[0].features is X
     assert np.shares_memory(from_view.solution.problem.blocks[0].features, X)
     assert np.shares_memory(from_another.solution.problem.blocks[0].features, maker.points)
@@ -138,7 +138,7 @@ def test_processes_share_one_copy_of_the_features(seen: dict[str, Any]) -> None:
     assert shared_memory_of_this_process() == 0
 
 
-def test_what_a_worker_writes_to_shared_data_changes_its_own_copy_only(seen: dict[str, Any]) -> None:
+def test_a_worker_that_writes_to_shared_data_changes_its_own_copy_only(seen: dict[str, Any]) -> None:
     assert {found.first for _, found in seen["dense"] + seen["made there"]} == {X[0, 0]}
     assert X.max() < 1e9
 

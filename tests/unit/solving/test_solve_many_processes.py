@@ -36,28 +36,28 @@ def test_a_problem_fails_if_its_worker_dies_twice_and_the_others_do_not(tmp_path
     crash = segfault if os.name == "posix" else partial(os._exit, 9)
     mixed: list[Any] = [small(0), partial(dies_once, tmp_path / "died"), crash, small(1)]
     found: list[Any] = mlp.solve_many(mixed, n_jobs=2)
-    assert [type(one).__name__ for one in found] == ["Solution", "Solution", "FailedSolve", "Solution"]
-    assert all(same(found[place], mlp.solve(small(label))) for place, label in ((0, 0), (1, 4), (3, 1)))
+    assert [type(result).__name__ for result in found] == ["Solution", "Solution", "FailedSolve", "Solution"]
+    assert all(same(found[index], mlp.solve(small(label))) for index, label in ((0, 0), (1, 4), (3, 1)))
     how = "was killed by SIGSEGV" if os.name == "posix" else "ended with exit code 9"
     with pytest.raises(mlp.SolverError, match=f"worker process of problem 2 {how}"):
         found[2].raise_()
 
 
-def test_what_cannot_be_sent_is_reported() -> None:
+def test_objects_that_cannot_be_sent_are_reported() -> None:
     with pytest.raises(mlp.OptionError, match="keep or an option cannot be sent to a worker"):
-        mlp.solve_many([small(0)], n_jobs=2, keep=lambda _, held=(one for one in ()): held)  # type: ignore[misc]
+        mlp.solve_many([small(0)], n_jobs=2, keep=lambda _, held=(item for item in ()): held)  # type: ignore[misc]
     found = mlp.solve_many(
-        [small(0), lambda held=(one for one in ()): held], n_jobs=2, keep=lambda s: iter(s.multipliers.data)
+        [small(0), lambda held=(item for item in ()): held], n_jobs=2, keep=lambda s: iter(s.multipliers.data)
     )  # type: ignore[list-item, misc]
-    assert [type(one.error) for one in found if isinstance(one, mlp.FailedSolve)] == [mlp.DataError] * 2
+    assert [type(result.error) for result in found if isinstance(result, mlp.FailedSolve)] == [mlp.DataError] * 2
 
 
 def test_without_cloudpickle_only_what_can_be_imported_can_be_sent(monkeypatch: pytest.MonkeyPatch) -> None:
     import joblib  # noqa: F401  it may need cloudpickle itself
 
     monkeypatch.setitem(sys.modules, "cloudpickle", None)
-    there = unpack(pack(partial(small, 1), lambda _: None), lambda _: None)
-    assert same(mlp.solve(there()), mlp.solve(small(1)))
+    unpacked = unpack(pack(partial(small, 1), lambda _: None), lambda _: None)
+    assert same(mlp.solve(unpacked()), mlp.solve(small(1)))
     monkeypatch.setattr(raises, "__module__", "__main__")
     named = [
         (lambda: small(0), r"<locals>.<lambda> \(line \d+ of .*test_solve_many_processes.py\)"),

@@ -57,9 +57,9 @@ def test_a_pair_weighs_the_same_in_both_units() -> None:
     scaled = UNITS.scale_problem(PROBLEM)
     start = UNITS.scale_start(mlp.Options(start=(h, y))).start
     assert start is not None
-    here, there = mlp.Certificate.of(PROBLEM, h, y), mlp.Certificate.of(scaled, *start)
-    assert there.objective * UNITS.weight * UNITS.cap == pytest.approx(here.objective, rel=1e-12)
-    assert there.bound * UNITS.weight * UNITS.cap == pytest.approx(here.bound, rel=1e-12)
+    original, rescaled = mlp.Certificate.of(PROBLEM, h, y), mlp.Certificate.of(scaled, *start)
+    assert rescaled.objective * UNITS.weight * UNITS.cap == pytest.approx(original.objective, rel=1e-12)
+    assert rescaled.bound * UNITS.weight * UNITS.cap == pytest.approx(original.bound, rel=1e-12)
 
 
 def test_options_without_a_start_stay_as_they_are() -> None:

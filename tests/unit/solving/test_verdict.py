@@ -23,21 +23,21 @@ EMPTY_PROOF = mlp.Certificate.of(BEYOND, [0.1, 0.0], [1.0])
 
 
 def answer(outcome: Outcome) -> mlp.Answer:
-    return mlp.Answer(outcome, None, None, "the words of the solver")
+    return mlp.Answer(outcome, None, None, "the message of the solver")
 
 
 @pytest.mark.parametrize("outcome", Outcome)
 def test_a_proof_of_the_optimum_counts_whatever_the_solver_reports(outcome: Outcome) -> None:
-    assert decide_status(answer(outcome), PROOF, TOL) == Verdict(Status.OPTIMAL, "the words of the solver")
+    assert decide_status(answer(outcome), PROOF, TOL) == Verdict(Status.OPTIMAL, "the message of the solver")
 
 
 @pytest.mark.parametrize("outcome", Outcome)
 def test_a_proof_of_emptiness_counts_whatever_the_solver_reports(outcome: Outcome) -> None:
-    assert decide_status(answer(outcome), EMPTY_PROOF, TOL) == Verdict(Status.EMPTY, "the words of the solver")
+    assert decide_status(answer(outcome), EMPTY_PROOF, TOL) == Verdict(Status.EMPTY, "the message of the solver")
 
 
 @pytest.mark.parametrize(
-    ("outcome", "status", "words"),
+    ("outcome", "status", "message"),
     [
         (Outcome.LIMIT, Status.LIMIT, ""),
         (Outcome.INFEASIBLE, Status.FAILED, "(but the empty set, h = 0, is feasible, so the solver is wrong"),
@@ -45,10 +45,10 @@ def test_a_proof_of_emptiness_counts_whatever_the_solver_reports(outcome: Outcom
         (Outcome.FAILED, Status.FAILED, ""),
     ],
 )
-def test_without_a_proof_the_report_of_the_solver_decides(outcome: Outcome, status: Status, words: str) -> None:
+def test_without_a_proof_the_report_of_the_solver_decides(outcome: Outcome, status: Status, message: str) -> None:
     verdict = decide_status(answer(outcome), NO_PROOF, TOL)
     assert verdict.status is status
-    assert verdict.message.startswith(f"the words of the solver {words}".strip())
+    assert verdict.message.startswith(f"the message of the solver {message}".strip())
 
 
 def test_infeasible_is_possible_where_the_empty_set_is_not_feasible() -> None:
@@ -87,7 +87,7 @@ def test_the_weight_of_a_full_point_depends_on_its_cap(cap: float, is_empty: boo
 
 
 def test_a_small_set_by_a_constraint_is_not_empty() -> None:
-    """Rows of a constraint are no means: half a point is an optimum like any other."""
+    """A constraint does not bound the mean, so a set of half a point is not empty."""
     half_a_point = mlp.Problem.from_arrays(np.ones((3, 1)), 0.0, 0.5)
     certificate = mlp.Certificate.of(half_a_point, [0.5, 0.0, 0.0], [1.0])
     assert certificate.holds()

@@ -1,4 +1,4 @@
-"""Constraints: what they allow, how they are named, and that the certificate covers them."""
+"""Constraints: they hold, their rows have names, and the certificate covers them."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ GROUP = random.integers(0, 3, size=150)
 FRAME = pd.DataFrame({"a": X[:, 0], "b": X[:, 1], "group": GROUP.astype(float)})
 
 
-def solved(*constraints: mlp.Constraint, backend: str = "highs", data: object = X, eps: float = 20.0) -> mlp.Solution:
+def solve_with(*constraints: mlp.Constraint, backend: str = "highs", data: object = X, eps: float = 20.0) -> mlp.Solution:
     spec = mlp.Spec(tolerance=mlp.Absolute(eps), constraints=constraints)
     assert mlp.Spec.from_json(spec.to_json()) == spec
     assert mlp.Spec.from_yaml(spec.to_yaml()) == spec
@@ -25,20 +25,20 @@ def solved(*constraints: mlp.Constraint, backend: str = "highs", data: object = 
 
 
 @pytest.mark.parametrize("sparse", [False, True])
-def test_share_bounds_the_size(backend: str, sparse: bool) -> None:
+def test_share_bounds_the_size_of_the_class(backend: str, sparse: bool) -> None:
     data = sp.csr_array(X) if sparse else X
-    assert solved(backend=backend, data=data).objective > 60
-    few = solved(mlp.Share(high=0.2), backend=backend, data=data)
+    assert solve_with(backend=backend, data=data).objective > 60
+    few = solve_with(mlp.Share(high=0.2), backend=backend, data=data)
     assert few.objective == pytest.approx(30.0)
     assert few.certificate.holds()
     assert few.problem.names[-1] == "share"
-    assert solved(mlp.Share(0.9, 1.0), backend=backend, data=data, eps=1.0).status is mlp.Status.INFEASIBLE
+    assert solve_with(mlp.Share(0.9, 1.0), backend=backend, data=data, eps=1.0).status is mlp.Status.INFEASIBLE
 
 
-def test_known_points_stay_where_they_are(backend: str) -> None:
-    free = solved().membership
+def test_known_points_have_membership_one_or_zero(backend: str) -> None:
+    free = solve_with().membership
     out, inside = np.flatnonzero(free == 0)[:3], np.flatnonzero(free == 1)[:4]
-    solution = solved(mlp.Known(positives=out, negatives=inside), backend=backend)
+    solution = solve_with(mlp.Known(positives=out, negatives=inside), backend=backend)
     assert solution.certificate.holds()
     assert np.allclose(solution.membership[out], 1)
     assert np.allclose(solution.membership[inside], 0)
@@ -46,14 +46,14 @@ def test_known_points_stay_where_they_are(backend: str) -> None:
     mask = np.zeros(150, dtype=bool)
     mask[out] = True
     assert mlp.Known(positives=mask) == mlp.Known(positives=out.tolist(), n_points=150)
-    assert np.array_equal(solved(mlp.Known(mask)).membership, solved(mlp.Known(out)).membership)
+    assert np.array_equal(solve_with(mlp.Known(mask)).membership, solve_with(mlp.Known(out)).membership)
 
 
 @pytest.mark.parametrize("groups", ["column", "labels"])
 def test_group_shares_hold_within_the_class(backend: str, groups: str) -> None:
     where = "group" if groups == "column" else GROUP
     constraint = mlp.GroupShare(where, low={0: 0.5}, high={1: 0.1, "2": 0.45})
-    solution = solved(constraint, backend=backend, data=FRAME if groups == "column" else X)
+    solution = solve_with(constraint, backend=backend, data=FRAME if groups == "column" else X)
     assert solution.status is mlp.Status.OPTIMAL
     h = solution.membership
     share = [h[group == GROUP].sum() / h.sum() for group in range(3)]
@@ -64,11 +64,11 @@ def test_group_shares_hold_within_the_class(backend: str, groups: str) -> None:
     assert solution.certificate.holds()
 
 
-def test_a_moment_with_a_target_of_its_own(backend: str) -> None:
+def test_a_moment_constraint_has_its_own_target_and_tolerance(backend: str) -> None:
     more = mlp.Moment(
         mlp.Quadratic(), target=[0.2] * 3 + [1.0, 0.0, 0.0, 1.0, 0.0, 1.0], tolerance=mlp.Relative(0.3), name="second"
     )
-    solution = solved(more, backend=backend)
+    solution = solve_with(more, backend=backend)
     assert solution.status is mlp.Status.OPTIMAL
     h = solution.membership
     assert abs(h @ X[:, 0] ** 2 / h.sum() - 1.0) <= 0.3 + 1e-7
@@ -76,14 +76,14 @@ def test_a_moment_with_a_target_of_its_own(backend: str) -> None:
     assert solution.certificate.holds()
 
 
-def test_all_of_them_at_once_in_matrix_form_and_in_pyomo(tmp_path: Path) -> None:
+def test_all_constraints_together_survive_pyomo_and_saving(tmp_path: Path) -> None:
     constraints = (
         mlp.Share(0.1, 0.4),
         mlp.Known(positives=[0, 1], negatives=[149]),
         mlp.GroupShare(GROUP, high={0: 0.4}),
         mlp.Moment(mlp.Linear(), 0.1, mlp.Relative(0.2), name="more"),
     )
-    solution = solved(*constraints)
+    solution = solve_with(*constraints)
     assert solution.status is mlp.Status.OPTIMAL
     back = mlp.solve(mlp.Problem.from_pyomo(solution.problem.to_pyomo()), "glpk")
     assert back.objective == pytest.approx(solution.objective, rel=1e-7)
@@ -91,17 +91,17 @@ def test_all_of_them_at_once_in_matrix_form_and_in_pyomo(tmp_path: Path) -> None
     assert mlp.solve(mlp.Problem.load(tmp_path / "problem.npz")).objective == solution.objective
 
 
-def test_the_separator_scores_new_points_in_spite_of_constraints() -> None:
-    solution = solved(mlp.Share(high=0.2), mlp.GroupShare(GROUP, high={0: 0.4}))
+def test_the_separator_scores_new_points_under_constraints() -> None:
+    solution = solve_with(mlp.Share(high=0.2), mlp.GroupShare(GROUP, high={0: 0.4}))
     new = random.normal(size=(10, 3))
     separator = solution.separator
     expected = 1 - (new - solution.problem.blocks[0].origin) @ solution.multipliers[:3] - solution.multipliers[3]
     assert np.allclose(separator.decision_function(new), expected)
 
 
-def test_the_separator_is_that_of_the_moments_where_groups_are_bound() -> None:
-    """Points of a group that no row names score as in the problem but for what the rows subtract from everyone."""
-    solution = solved(mlp.GroupShare(GROUP, high={0: 0.1}))
+def test_the_separator_leaves_out_the_rows_of_group_shares() -> None:
+    """The rows shift every score by a constant, and the scores of group 0 by more; the separator leaves both out."""
+    solution = solve_with(mlp.GroupShare(GROUP, high={0: 0.1}))
     rows = solution.problem.blocks[1]
     y = solution.multipliers[3:]
     assert y[0] > 0.1
@@ -123,13 +123,13 @@ def test_sample_weights_are_numbers_of_points(backend: str) -> None:
 
 
 @pytest.mark.parametrize("weight", [-1.0, np.nan, [1.0, 2.0], "a"])
-def test_sample_weights_that_make_no_sense(weight: object) -> None:
+def test_unusable_sample_weights_are_refused(weight: object) -> None:
     with pytest.raises(mlp.DataError, match="sample_weight"):
         mlp.Spec().compile(X, labelled=[0], sample_weight=weight)
 
 
 @pytest.mark.parametrize(
-    ("build", "words"),
+    ("build", "message"),
     [
         (lambda: mlp.Share(0.5, 1.2), "Share.high: Input should be less than or equal to 1"),
         (lambda: mlp.Share(0.5, 0.2), "low must not exceed high"),
@@ -147,8 +147,8 @@ def test_sample_weights_that_make_no_sense(weight: object) -> None:
         (lambda: mlp.Moment(mlp.Absolute(1.0), 0.0, mlp.Absolute(1.0)), "Moment.features"),
     ],
 )
-def test_constraints_that_make_no_sense(build: object, words: str) -> None:
-    with pytest.raises(mlp.SpecError, match=words):
+def test_unusable_constraints_are_refused(build: object, message: str) -> None:
+    with pytest.raises(mlp.SpecError, match=message):
         build()  # type: ignore[operator]
 
 
@@ -157,18 +157,20 @@ def test_constraints_that_contradict_each_other_are_refused_or_proved_infeasible
         mlp.Spec(constraints=[mlp.Share(0.5, 1.0), mlp.Share(0.1, 0.2)])
     with pytest.raises(mlp.SpecError, match=r"constraints\.1 and constraints\.0 .*point 3"):
         mlp.Spec(constraints=[mlp.Known(negatives=[3]), mlp.Known(positives=[3])])
-    everywhere = solved(mlp.GroupShare(GROUP, low={0: 0.9}), mlp.GroupShare(GROUP, high={0: 0.1}), mlp.Share(0.1, 1.0))
-    assert everywhere.status is mlp.Status.INFEASIBLE
-    assert set(everywhere.conflict()) >= {"group 0:low", "group 0:high"}
+    contradicting = solve_with(
+        mlp.GroupShare(GROUP, low={0: 0.9}), mlp.GroupShare(GROUP, high={0: 0.1}), mlp.Share(0.1, 1.0)
+    )
+    assert contradicting.status is mlp.Status.INFEASIBLE
+    assert set(contradicting.conflict()) >= {"group 0:low", "group 0:high"}
 
 
-def test_the_same_constraint_twice_keeps_its_names_apart() -> None:
-    names = solved(mlp.Share(0.0, 0.5), mlp.Share(0.0, 0.3)).problem.names
+def test_a_constraint_that_occurs_twice_gets_different_names() -> None:
+    names = solve_with(mlp.Share(0.0, 0.5), mlp.Share(0.0, 0.3)).problem.names
     assert names[-2:] == ("share", "share (2)")
 
 
 @pytest.mark.parametrize(
-    ("constraint", "words"),
+    ("constraint", "message"),
     [
         (mlp.Known([200]), "Known.positives holds index 200"),
         (mlp.Known([], [-1]), "Known.negatives holds index -1"),
@@ -181,8 +183,8 @@ def test_the_same_constraint_twice_keeps_its_names_apart() -> None:
         (mlp.Moment(mlp.Concat([mlp.Linear(), mlp.Linear()]), 1.0, mlp.Absolute(1.0)), "Moment.features must be one map"),
     ],
 )
-def test_constraints_that_do_not_fit_the_data(constraint: mlp.Constraint, words: str) -> None:
-    with pytest.raises(mlp.MomentLPError, match=words):
+def test_constraints_that_do_not_fit_the_data_are_refused(constraint: mlp.Constraint, message: str) -> None:
+    with pytest.raises(mlp.MomentLPError, match=message):
         mlp.Spec(constraints=[constraint]).compile(X, labelled=[0])
 
 
@@ -198,15 +200,15 @@ def test_a_constraint_that_returns_nothing_is_named() -> None:
         mlp.Spec(constraints=[Forgets()]).compile(X, labelled=[0])
 
 
-def test_functions_become_kinds_with_full_standing(backend: str) -> None:
+def test_a_function_becomes_a_feature_map_or_a_constraint(backend: str) -> None:
     @mlp.feature_map("test-cube")
     def cube(points: np.ndarray, power: int = 3) -> np.ndarray:
         return points**power
 
     @mlp.constraint("test-first")
-    def first(problem: mlp.Problem, data: mlp.Data, count: int, most: float = 2.0) -> mlp.Problem:
+    def first(problem: mlp.Problem, data: mlp.Data, count: int, maximum: float = 2.0) -> mlp.Problem:
         member = (np.arange(data.n_points) < count).astype(float)[:, None]
-        return problem.with_rows(member, -np.inf, most, ["first"])
+        return problem.with_rows(member, -np.inf, maximum, ["first"])
 
     spec = mlp.Spec(features=cube(), tolerance=mlp.Absolute(30.0), constraints=[first(count=10)])
     assert mlp.Spec.from_json(spec.to_json()) == spec
@@ -220,7 +222,7 @@ def test_functions_become_kinds_with_full_standing(backend: str) -> None:
         first()
 
 
-def test_shares_count_by_weight_and_of_all_points() -> None:
+def test_shares_are_by_weight_and_relative_to_all_points() -> None:
     weights = np.full(150, 10.0)
     spec = mlp.Spec(tolerance=mlp.Absolute(5000.0), constraints=[mlp.Known(negatives=range(100, 150)), mlp.Share(high=0.4)])
     solution = mlp.solve(spec.compile(X, labelled=range(20), sample_weight=weights))
@@ -228,19 +230,19 @@ def test_shares_count_by_weight_and_of_all_points() -> None:
     assert solution.balance().share == pytest.approx(0.4)
 
 
-def test_a_moment_wants_one_width_or_one_for_each() -> None:
+def test_a_moment_takes_one_tolerance_or_one_per_feature() -> None:
     with pytest.raises(mlp.CompileError, match="Absolute holds 2 values, but the features give 3 moments"):
-        solved(mlp.Moment(mlp.Linear(), 0.0, mlp.Absolute([1.0, 2.0])))
+        solve_with(mlp.Moment(mlp.Linear(), 0.0, mlp.Absolute([1.0, 2.0])))
 
 
 def test_group_labels_are_compared_as_text() -> None:
     mixed = [1.0, "a"] * 75
     assert mlp.GroupShare(mixed, high={1: 0.5}).groups[:2] == ("1", "a")
-    flags = solved(mlp.GroupShare(GROUP == 0, high={True: 0.1})).membership
+    flags = solve_with(mlp.GroupShare(GROUP == 0, high={True: 0.1})).membership
     assert flags[GROUP == 0].sum() <= 0.1 * flags.sum() + 1e-6
 
 
-def test_parameters_of_a_function_may_not_hide_a_method() -> None:
+def test_a_parameter_with_the_name_of_a_method_is_refused() -> None:
     with pytest.raises(mlp.SpecError, match="'apply', a name that is taken"):
 
         @mlp.constraint("test-hides")

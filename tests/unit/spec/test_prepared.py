@@ -1,4 +1,4 @@
-"""Prepared points: one step from a problem, and the same problem as without the stop on the way."""
+"""Prepared points compile to the same problem as points that are compiled directly."""
 
 from __future__ import annotations
 
@@ -33,64 +33,64 @@ def spec(request: pytest.FixtureRequest) -> mlp.Spec:
     return mlp.Spec(features=MAPS[request.param], tolerance=mlp.StandardError(0.7), constraints=[mlp.Share(0.0, 0.9)])
 
 
-def alike(one: mlp.Problem, other: mlp.Problem, rows: Any = slice(None)) -> None:
+def assert_equal(first: mlp.Problem, second: mlp.Problem, rows: Any = slice(None)) -> None:
     """Check that two problems are the same; ``rows`` says which points of the first the second has."""
-    assert one.names == other.names
-    assert np.array_equal(one.caps[rows], other.caps)
-    for mine, theirs in zip(one.blocks, other.blocks, strict=True):
-        features = [block.features.toarray() if sp.issparse(block.features) else block.features for block in (mine, theirs)]
+    assert first.names == second.names
+    assert np.array_equal(first.caps[rows], second.caps)
+    for block, expected in zip(first.blocks, second.blocks, strict=True):
+        features = [b.features.toarray() if sp.issparse(b.features) else b.features for b in (block, expected)]
         assert np.allclose(features[0][rows], features[1], atol=1e-9)
-        assert (mine.width is None) == (theirs.width is None)
-        for name in ("origin", "shift", "width") if mine.width is not None else ("origin", "shift", "lower", "upper"):
-            assert np.allclose(getattr(mine, name), getattr(theirs, name), atol=1e-9), name
+        assert (block.width is None) == (expected.width is None)
+        for name in ("origin", "shift", "width") if block.width is not None else ("origin", "shift", "lower", "upper"):
+            assert np.allclose(getattr(block, name), getattr(expected, name), atol=1e-9), name
 
 
-def test_it_is_what_compile_gives(spec: mlp.Spec) -> None:
+def test_prepared_points_compile_to_the_same_problem(spec: mlp.Spec) -> None:
     prepared = spec.prepare(X)
     mask = np.isin(np.arange(70), known)
     for labelled in (known, known[:3], mask):
-        alike(prepared.compile(labelled=labelled), spec.compile(X, labelled=labelled))
+        assert_equal(prepared.compile(labelled=labelled), spec.compile(X, labelled=labelled))
     assert prepared.n_features == sum(block.origin.size for block in prepared.compile(labelled=known).blocks[:-1])
 
 
-def test_a_sample(spec: mlp.Spec) -> None:
+def test_a_prepared_sample_compiles_to_the_same_problem(spec: mlp.Spec) -> None:
     sample = random.normal(size=(8, 3))
-    alike(spec.prepare(X, sample=sample).compile(), spec.compile(X, sample=sample))
+    assert_equal(spec.prepare(X, sample=sample).compile(), spec.compile(X, sample=sample))
 
 
 @pytest.mark.parametrize("name", ["linear", "quadratic", "landmarks", "graph"])
-def test_a_mean(name: str) -> None:
+def test_a_mean_compiles_to_the_same_problem(name: str) -> None:
     spec = mlp.Spec(features=MAPS[name], tolerance=mlp.Relative(0.5))
     mean = np.linspace(0.0, 1.0, spec.prepare(X).n_features)
     assert np.array_equal(spec.prepare(X).compile(mean=mean).blocks[0].origin, mean)
-    alike(spec.prepare(X).compile(mean=mean), spec.compile(X, mean=mean))
+    assert_equal(spec.prepare(X).compile(mean=mean), spec.compile(X, mean=mean))
 
 
-def test_precomputing_changes_no_problem(spec: mlp.Spec) -> None:
+def test_precomputing_does_not_change_the_problem(spec: mlp.Spec) -> None:
     prepared = spec.prepare(X)
     precomputed = prepared.precompute_for(known)
     for labelled in (known, known[1:4], np.array([60, 61, 62])):
-        alike(precomputed.compile(labelled=labelled), prepared.compile(labelled=labelled))
+        assert_equal(precomputed.compile(labelled=labelled), prepared.compile(labelled=labelled))
 
 
-def test_points_of_no_weight_are_not_there(spec: mlp.Spec) -> None:
-    """What is learned of the others, and the mean asked for, is what it is without them."""
+def test_points_of_weight_zero_do_not_change_the_problem(spec: mlp.Spec) -> None:
+    """The fitted maps, the mean and the tolerances are those of the other points."""
     weight = random.integers(0, 3, size=70).astype(float)
     weight[known] = [1, 2, 1, 1, 0, 3]
-    there = np.flatnonzero(weight)
+    kept = np.flatnonzero(weight)
     all_points = spec.compile(X, labelled=known, sample_weight=weight)
-    without = spec.compile(X[there], labelled=np.flatnonzero(np.isin(there, known)), sample_weight=weight[there])
-    alike(all_points, without, there)
+    without = spec.compile(X[kept], labelled=np.flatnonzero(np.isin(kept, known)), sample_weight=weight[kept])
+    assert_equal(all_points, without, kept)
 
 
-def test_points_of_no_weight_beside_a_sample(spec: mlp.Spec) -> None:
+def test_points_of_weight_zero_do_not_change_the_problem_of_a_sample(spec: mlp.Spec) -> None:
     sample = random.normal(size=(8, 3))
     weight = np.where(np.arange(70) % 4 == 0, 0.0, 1.0)
-    there = weight > 0
-    alike(spec.compile(X, sample=sample, sample_weight=weight), spec.compile(X[there], sample=sample), there)
+    kept = weight > 0
+    assert_equal(spec.compile(X, sample=sample, sample_weight=weight), spec.compile(X[kept], sample=sample), kept)
 
 
-def test_points_of_no_weight_still_have_features(spec: mlp.Spec) -> None:
+def test_points_of_weight_zero_have_features_and_membership_zero(spec: mlp.Spec) -> None:
     weight = np.ones(70)
     weight[[1, 50]] = 0.0
     problem = spec.compile(X, labelled=known, sample_weight=weight)
@@ -101,19 +101,19 @@ def test_points_of_no_weight_still_have_features(spec: mlp.Spec) -> None:
 
 
 @pytest.mark.parametrize("tolerance", [mlp.Relative(0.3, standardised=True), mlp.Absolute(2.0, standardised=True)])
-def test_tolerances_in_standard_deviations_know_the_weights(tolerance: mlp.Tolerance) -> None:
+def test_standard_deviations_for_tolerances_use_the_weights(tolerance: mlp.Tolerance) -> None:
     weight = np.where(np.arange(70) < 50, 1.0, 0.0)
     spec = mlp.Spec(tolerance=tolerance)
-    alike(spec.compile(X, labelled=known, sample_weight=weight), spec.compile(X[:50], labelled=known), slice(50))
+    assert_equal(spec.compile(X, labelled=known, sample_weight=weight), spec.compile(X[:50], labelled=known), slice(50))
 
 
-# A labelled sample where points count more than once
+# Labelled points that count more than once
 
 
 @pytest.mark.parametrize("counts", [[1, 1, 1, 1, 1, 1], [3, 0, 1, 2, 0, 1], [0, 0, 5, 0, 0, 2]])
 @pytest.mark.parametrize("name", ["linear", "quadratic", "landmarks"])
-def test_counts_are_repeated_labelled_points(name: str, counts: list[int]) -> None:
-    """In the mean, and in the standard error of it."""
+def test_counts_stand_for_repeated_labelled_points(name: str, counts: list[int]) -> None:
+    """Both the mean and its standard error use the counts."""
     spec = mlp.Spec(features=MAPS[name], tolerance=mlp.StandardError(1.0))
     counted = spec.prepare(X).compile(labelled=known, counts=counts).blocks[0]
     repeated = spec.compile(X, sample=np.repeat(X[known], counts, axis=0)).blocks[0]
@@ -124,18 +124,18 @@ def test_counts_are_repeated_labelled_points(name: str, counts: list[int]) -> No
     assert np.allclose(counted.width, sample.std(axis=0, ddof=1) / np.sqrt(len(sample)))
 
 
-def test_without_counts_the_weights_count() -> None:
+def test_without_counts_labelled_points_count_by_weight() -> None:
     weight = np.ones(70)
     weight[known] = [1, 2, 3, 1, 1, 4]
     prepared = mlp.Spec(tolerance=mlp.StandardError(1.0)).prepare(X, sample_weight=weight)
-    alike(prepared.compile(labelled=known), prepared.compile(labelled=known, counts=weight[known]))
+    assert_equal(prepared.compile(labelled=known), prepared.compile(labelled=known, counts=weight[known]))
     assert np.allclose(
         prepared.compile(labelled=known).blocks[0].origin, np.average(X[known], axis=0, weights=weight[known])
     )
 
 
 @pytest.mark.parametrize(
-    ("given", "words"),
+    ("given", "message"),
     [
         ({"labelled": known, "counts": [1.0, 2.0]}, r"counts must hold 6 number\(s\)"),
         ({"labelled": known, "counts": [1, 1, -1, 1, 1, 1]}, "counts must not be negative, but entry 2 is -1"),
@@ -145,18 +145,18 @@ def test_without_counts_the_weights_count() -> None:
         ({"mean": np.zeros(2)}, r"mean must hold 3 number\(s\)"),
     ],
 )
-def test_samples_that_make_no_sense(given: dict[str, Any], words: str) -> None:
-    with pytest.raises(ValueError, match=words):
+def test_unusable_counts_labels_and_means_are_refused(given: dict[str, Any], message: str) -> None:
+    with pytest.raises(ValueError, match=message):
         mlp.Spec().prepare(X).compile(**given)
 
 
-def test_labelled_points_of_no_weight_have_no_mean() -> None:
+def test_labelled_points_of_weight_zero_are_refused() -> None:
     weight = np.where(np.isin(np.arange(70), known), 0.0, 1.0)
     with pytest.raises(mlp.DataError, match="sample_weight is zero for every labelled point"):
         mlp.Spec().compile(X, labelled=known, sample_weight=weight)
 
 
-def test_a_walk_needs_somewhere_to_end() -> None:
+def test_a_walk_needs_labelled_points() -> None:
     with pytest.raises(mlp.CompileError, match="Spectral needs labelled points, but only the mean was given"):
         mlp.Spec(features=MAPS["walk"]).compile(X, mean=np.zeros(5))
 
@@ -170,7 +170,7 @@ def test_a_walk_in_a_constraint_is_refused() -> None:
 @pytest.mark.parametrize("form", [np.asarray, sp.csr_array])
 @pytest.mark.parametrize("unit", [1.0, 0.1])
 def test_the_spread_of_a_column_counts_rows_by_their_weight(form: Any, unit: float) -> None:
-    """A column of equal numbers has none, whatever the rounding of weights such as 0.1."""
+    """A constant column has spread 0, also with weights that are rounded, such as 0.1."""
     random = np.random.default_rng(0)
     table = np.column_stack([random.normal(size=(200, 2)) * (random.random((200, 2)) < 0.4), np.full(200, 0.1)])
     times = random.integers(0, 4, size=200)

@@ -39,14 +39,14 @@ def test_a_spec_cannot_be_changed() -> None:
         mlp.Spec().tolerance = mlp.Absolute(1.0)  # type: ignore[misc]
 
 
-def test_numpy_widths_become_plain_numbers() -> None:
+def test_tolerances_of_numpy_become_plain_numbers() -> None:
     assert mlp.Absolute(np.array([1.0, 2.0])).eps == (1.0, 2.0)
     assert mlp.Absolute(np.float32(0.5)) == mlp.Absolute(0.5)
     assert mlp.Absolute(3) == mlp.Absolute(eps=3.0)
 
 
 @pytest.mark.parametrize(
-    ("text", "words"),
+    ("text", "message"),
     [
         ("{", "not valid JSON"),
         ("[]", "holds list"),
@@ -61,8 +61,8 @@ def test_numpy_widths_become_plain_numbers() -> None:
         ('{"constraints": [{"kind": "nope"}]}', r"Spec.constraints.0: 'nope' is not a registered kind"),
     ],
 )
-def test_bad_specs_name_the_field(text: str, words: str) -> None:
-    with pytest.raises(mlp.SpecError, match=words):
+def test_bad_specs_name_the_field(text: str, message: str) -> None:
+    with pytest.raises(mlp.SpecError, match=message):
         mlp.Spec.from_json(text)
 
 
@@ -86,12 +86,12 @@ def test_bad_yaml_is_refused_and_runs_nothing(text: str) -> None:
         mlp.Spec.from_yaml(text)
 
 
-def test_too_many_values_by_position() -> None:
+def test_too_many_positional_values_are_refused() -> None:
     with pytest.raises(mlp.SpecError, match=r"at most 2 value\(s\) \(eps, standardised\)"):
         mlp.Absolute(1.0, False, 2.0)  # type: ignore[call-arg]
 
 
-def test_a_spec_file_that_is_not_there(tmp_path: Path) -> None:
+def test_a_missing_spec_file_is_refused(tmp_path: Path) -> None:
     with pytest.raises(mlp.SpecError, match="cannot read the spec"):
         mlp.Spec.load(tmp_path / "none.json")
 
@@ -117,7 +117,7 @@ def test_column_names_become_moment_names() -> None:
 
 
 @pytest.mark.parametrize("sparse", [False, True])
-def test_relative_bounds_the_mean_whatever_the_size(sparse: bool) -> None:
+def test_relative_bounds_the_mean_at_every_size_of_the_class(sparse: bool) -> None:
     X = np.random.default_rng(2).normal(size=(200, 3))
     delta = np.array([0.2, 0.0, 0.4])
     alpha = np.array([0.1, 0.2, -0.3])
@@ -127,7 +127,7 @@ def test_relative_bounds_the_mean_whatever_the_size(sparse: bool) -> None:
 
 
 class Half(mlp.Constraint):
-    """A constraint of a user's own: at most half of the points."""
+    """A user-defined constraint: at most half of the points."""
 
     kind: Literal["test-half"] = "test-half"
     share: float = 0.5
@@ -147,7 +147,7 @@ class Half(mlp.Constraint):
 
 
 class Squares(mlp.FeatureMap):
-    """A feature map of a user's own: each column and its square."""
+    """A user-defined feature map: each column and its square."""
 
     kind: Literal["test-squares"] = "test-squares"
 
@@ -158,7 +158,7 @@ class Squares(mlp.FeatureMap):
         return np.hstack([X, X**2])
 
 
-def test_kinds_of_a_users_own_have_full_standing(backend: str, tmp_path: Path) -> None:
+def test_user_defined_kinds_work_like_built_in_ones(backend: str, tmp_path: Path) -> None:
     X = np.random.default_rng(4).normal(size=(100, 2))
     spec = mlp.Spec(features=Squares(), tolerance=mlp.Absolute(5.0), constraints=[Half(share=0.1)])
     assert mlp.Spec.from_json(spec.to_json()) == spec
@@ -193,15 +193,15 @@ def test_caps_can_be_lowered_by_a_constraint() -> None:
         (mlp.Spec, "(features=..., tolerance=..., constraints=())"),
     ],
 )
-def test_a_kind_says_what_it_takes(kind: Any, signature: str) -> None:
+def test_the_signature_of_a_kind_lists_its_fields(kind: Any, signature: str) -> None:
     assert str(inspect.signature(kind)).removesuffix(" -> None") == signature
     assert "Parameters\n" in inspect.getdoc(kind)
     for name in inspect.signature(kind).parameters:
         assert name in inspect.getdoc(kind)
 
 
-def test_the_signature_is_the_same_once_the_class_was_used() -> None:
-    """Pydantic makes one of its own when it builds the class, which is when it is first used."""
+def test_the_signature_is_the_same_after_the_class_was_used() -> None:
+    """Pydantic sets a signature of its own when it builds the class, at the first use."""
     before = inspect.signature(mlp.Share)
     mlp.Share(0.1)
     assert inspect.signature(mlp.Share).parameters == before.parameters
@@ -220,7 +220,7 @@ def test_a_kind_whose_later_field_is_required_takes_it_by_name() -> None:
     assert Odd(2.0, needed=3.0).wide == 2.0
 
 
-def test_a_field_that_there_is_not_names_those_that_there_are() -> None:
+def test_an_unknown_field_is_refused_with_the_known_ones() -> None:
     with pytest.raises(mlp.SpecError, match=r"Share.lo: .*\(got 0.1\); the fields are low, high"):
         mlp.Share(lo=0.1)
 

@@ -1,4 +1,4 @@
-"""Tolerances: the rows they make, and the units they are in."""
+"""Tolerances: their rows and their units."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ def test_standard_error_is_relative_with_the_error_of_the_mean(sparse: bool) -> 
     assert np.allclose(one.A.toarray(), sample.A.toarray())
 
 
-def test_where_all_labelled_points_agree_the_class_need_not() -> None:
+def test_a_feature_that_is_constant_on_the_labelled_points_still_has_a_tolerance() -> None:
     points = X.copy()
     points[KNOWN, 0] = 2.0
     block = mlp.Spec(tolerance=mlp.StandardError(2.0)).compile(points, labelled=KNOWN).blocks[0]
@@ -33,15 +33,15 @@ def test_where_all_labelled_points_agree_the_class_need_not() -> None:
     assert block.width[0] == pytest.approx(2.0 * points[:, 0].std() / 25)
 
 
-def test_agreement_is_seen_in_spite_of_rounding() -> None:
+def test_a_constant_feature_is_recognised_in_spite_of_rounding() -> None:
     points = X.copy()
-    points[:3, 0] = 0.1  # whose mean is not 0.1 in floating point
+    points[:3, 0] = 0.1  # the mean of three times 0.1 is not 0.1 in floating point
     block = mlp.Spec(tolerance=mlp.StandardError(1.0)).compile(points, labelled=[0, 1, 2]).blocks[0]
     assert block.width is not None
     assert block.width[0] == pytest.approx(points[:, 0].std() / 3)
 
 
-def test_the_spread_of_sparse_columns_loses_no_digits() -> None:
+def test_the_spread_of_sparse_columns_is_accurate() -> None:
     columns = np.column_stack([np.full(10, 1.0), np.arange(10.0) * 1e-3, 1e8 + np.arange(10.0), np.arange(10.0) * 1e14])
     dense, sparse = (mlp.Linear(standardise=True).fit(c).state["spread"] for c in (columns, sp.csr_array(columns)))
     assert np.allclose(dense, sparse, rtol=1e-6)
@@ -65,14 +65,14 @@ def test_standardised_units_are_standard_deviations(kind: type[mlp.Absolute]) ->
     assert mlp.solve(one).objective == pytest.approx(mlp.solve(scaled).objective, rel=1e-6)
 
 
-def test_a_series_is_one_number_per_moment() -> None:
+def test_a_pandas_series_holds_one_tolerance_per_moment() -> None:
     frame = pd.DataFrame(X, columns=list("abc"))
     error = frame.iloc[:25].std()
     assert mlp.Relative(error) == mlp.Relative(error.to_numpy())
 
 
-class Widest(mlp.Tolerance):
-    """A tolerance of a user's own: nothing is held but the sign."""
+class NotNegative(mlp.Tolerance):
+    """A user-defined tolerance: every moment must be at least 0, and is not bounded above."""
 
     kind: str = "test-sign"
 
@@ -89,8 +89,8 @@ class Widest(mlp.Tolerance):
         )
 
 
-def test_a_tolerance_of_your_own(backend: str) -> None:
-    spec = mlp.Spec(tolerance=Widest())
+def test_a_user_defined_tolerance_is_solved(backend: str) -> None:
+    spec = mlp.Spec(tolerance=NotNegative())
     assert mlp.Spec.from_json(spec.to_json()) == spec
     solution = mlp.solve(spec.compile(X, labelled=KNOWN), backend)
     assert solution.status is mlp.Status.OPTIMAL

@@ -1,4 +1,4 @@
-"""A user's own constraint: it works for every kind of X, and an error in it names the constraint."""
+"""User-defined constraints: they work for every kind of X, and an error in one names the constraint."""
 
 from __future__ import annotations
 
@@ -53,41 +53,41 @@ def raises(problem: mlp.Problem, data: mlp.Data) -> mlp.Problem:
     return {}["missing"]
 
 
-def compiled(constraint: mlp.Constraint, points: Any) -> mlp.Problem:
+def compile_with(constraint: mlp.Constraint, points: Any) -> mlp.Problem:
     return mlp.Spec(tolerance=mlp.Absolute(20.0), constraints=[constraint]).compile(points, labelled=range(10))
 
 
 def test_a_constraint_on_a_column_holds_for_every_kind_of_points(points: Any) -> None:
-    h = mlp.solve(compiled(ratio(column=0, times=2.0), points)).membership
+    h = mlp.solve(compile_with(ratio(column=0, times=2.0), points)).membership
     right = X[:, 0] > 0
     assert h.sum() > 1
     assert h[right].sum() == pytest.approx(2.0 * h[~right].sum())
 
 
 def test_indexing_the_points_works_for_arrays() -> None:
-    one, other = (compiled(kind(column=0, times=2.0), X) for kind in (ratio, indexing_ratio))
+    one, other = (compile_with(kind(column=0, times=2.0), X) for kind in (ratio, indexing_ratio))
     assert np.array_equal(one.A.toarray(), other.A.toarray())
 
 
 @pytest.mark.parametrize("form", ["sparse", "memory map"])
-def test_indexing_points_that_are_no_array_names_the_constraint_and_the_way_out(form: str, tmp_path: Path) -> None:
+def test_indexing_points_that_are_no_array_names_the_constraint_and_the_alternative(form: str, tmp_path: Path) -> None:
     with pytest.raises(
         mlp.CompileError, match=r"constraint indexing_ratio failed: .* data\.column\(name, 'indexing_ratio'\)"
     ):
-        compiled(indexing_ratio(column=0, times=2.0), FORMS[form](tmp_path))
+        compile_with(indexing_ratio(column=0, times=2.0), FORMS[form](tmp_path))
 
 
 def test_rows_of_a_wrong_shape_name_the_constraint(points: Any) -> None:
     with pytest.raises(mlp.DataError, match=r"constraint short_rows failed: .*has 3 points.* data\.column\("):
-        compiled(short_rows(), points)
+        compile_with(short_rows(), points)
 
 
 def test_an_error_in_a_constraint_names_it_and_keeps_its_cause(points: Any) -> None:
     with pytest.raises(mlp.CompileError, match="constraint raises failed: KeyError: 'missing'") as caught:
-        compiled(raises(), points)
+        compile_with(raises(), points)
     assert isinstance(caught.value.__cause__, KeyError)
 
 
-def test_an_error_of_a_built_in_constraint_stays_as_it_is() -> None:
+def test_an_error_of_a_built_in_constraint_is_not_wrapped() -> None:
     with pytest.raises(mlp.DataError, match=r"^Known\.positives holds index 60"):
-        compiled(mlp.Known([60]), X)
+        compile_with(mlp.Known([60]), X)

@@ -1,4 +1,4 @@
-"""Whatever bytes or values a file holds, it is read, or refused with an error of momentlp."""
+"""A file with any bytes or values is either read or refused with an error of momentlp."""
 
 from __future__ import annotations
 
@@ -64,7 +64,7 @@ trees = st.recursive(
 specs = st.dictionaries(st.sampled_from(["version", "features", "tolerance", "constraints", "other"]), trees, max_size=4)
 
 
-def test_honest_files_are_taken() -> None:
+def test_valid_files_are_accepted() -> None:
     for name in ("spec_json", "spec_yaml", "problem_file", "data_npy", "data_npz"):
         assert all(TARGETS[name].check(seed) for seed in TARGETS[name].seeds()), name
     for name in ("data_csv", "data_parquet"):
@@ -79,7 +79,7 @@ def test_any_bytes_are_read_or_refused(target: Target, start: bytes, content: by
 
 @pytest.mark.parametrize("target", TARGETS.values(), ids=TARGETS)
 @given(st.integers(0, 2**64 - 1))
-def test_spoiled_files_are_read_or_refused(target: Target, seed: int) -> None:
+def test_changed_files_are_read_or_refused(target: Target, seed: int) -> None:
     random = Random(seed)
     content = random.choice(target.seeds())
     for _ in range(random.choice((1, 1, 2, 4))):
@@ -95,7 +95,7 @@ def test_any_fields_make_a_spec_or_a_spec_error(tree: Any) -> None:
 
 
 @given(specs)
-def test_yaml_and_json_say_the_same(tree: Any) -> None:
+def test_yaml_and_json_give_the_same_spec(tree: Any) -> None:
     def answer(read: Any, text: str) -> Any:
         try:
             return read(text).to_json()
