@@ -4,5 +4,9 @@
   under its public name.
 - :mod:`momentlp.datasets.usps` reads the USPS digits, which do not come with the package, and splits them as the paper does.
 
-The package itself exports nothing: import from the modules.
+The functions of the second are exported here too.
 """
+
+from momentlp.datasets.usps import class_split, load_usps, usps_split
+
+__all__ = ["class_split", "load_usps", "usps_split"]

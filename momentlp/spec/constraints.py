@@ -27,6 +27,9 @@ from momentlp.spec.tolerances import Target, Tolerance
 __all__ = ["Constraint", "GroupShare", "Known", "Moment", "Share", "apply_constraint"]
 
 
+WRONG_POINTS = (TypeError, ValueError, LookupError, AttributeError)  # what indexing points of another kind raises
+
+
 class Constraint(Kind):
     """Base of all constraints.
 
@@ -84,12 +87,14 @@ class Constraint(Kind):
 
 
 def apply_constraint(constraint: Constraint, problem: Problem, data: Data) -> Problem:
-    """Apply a constraint; whatever goes wrong in a user's own constraint becomes an error that names the constraint.
+    """Apply a constraint; if a user's own constraint cannot handle the points, raise an error that names the constraint.
+
+    Other errors of a user's constraint (MemoryError, ImportError, classes of the user) are raised as they are, with a note.
 
     Raises
     ------
     DataError, CompileError
-        If the constraint fails or does not return a problem.
+        If the constraint cannot handle the points or does not return a problem.
     """
     name = type(constraint).__name__
     hint = (
@@ -98,14 +103,18 @@ def apply_constraint(constraint: Constraint, problem: Problem, data: Data) -> Pr
     )
     try:
         narrowed = constraint.apply(problem, data)
-    except MomentLPError as error:
-        if type(constraint).__module__ == __name__:  # the constraints of this module word their own errors
+    except (DataError, CompileError) as error:
+        if type(constraint).apply.__module__ == __name__:  # the constraints of this module word their own errors
             raise
-        family = DataError if isinstance(error, DataError) else CompileError
-        raise family(f"constraint {name} failed: {error} {hint}") from error
-    except Exception as error:
+        raise type(error)(f"constraint {name} failed: {error} {hint}") from error
+    except MomentLPError:
+        raise
+    except WRONG_POINTS as error:
         reason = f"{type(error).__name__}: {error}".rstrip(".")
         raise CompileError(f"constraint {name} failed: {reason}. {hint}") from error
+    except Exception as error:
+        error.add_note(f"Raised by constraint {name}.")
+        raise
     if not isinstance(narrowed, Problem):
         raise CompileError(f"{name}.apply must return a Problem, not {type(narrowed).__name__}.")
     return narrowed

@@ -12,7 +12,7 @@ from fractions import Fraction
 
 import numpy as np
 
-from momentlp.backend.interface import Options
+from momentlp.backend.interface import Options, Outcome
 from momentlp.backend.registry import get_backend
 from momentlp.errors import SolverError
 from momentlp.points.arrays import FloatArray
@@ -103,7 +103,9 @@ def ask_glpk(problem: Problem) -> float:
         If GLPK is not installed.
     """
     answer = get_backend("glpk").run(problem, Options(native={"method": "exact"}))
-    return float("nan") if answer.membership is None else float(problem.weights @ answer.membership)
+    if answer.outcome is not Outcome.OPTIMAL or answer.membership is None:
+        return float("nan")
+    return float(problem.weights @ answer.membership)
 
 
 def prove(

@@ -12,7 +12,7 @@ from momentlp.backend.interface import Answer, Backend, Options
 from momentlp.backend.registry import get_backend
 from momentlp.errors import DataError, MomentLPError, OptionError
 from momentlp.problem.problem import Problem
-from momentlp.runtime.argument_checks import check_function, check_integer, check_progress
+from momentlp.runtime.argument_checks import check_bool, check_function, check_integer, check_progress
 from momentlp.runtime.messages import error_text
 from momentlp.runtime.progress_bar import show_progress
 from momentlp.solution.solution import Solution
@@ -212,7 +212,7 @@ class _CheckingBackend(Isolated):
 def _check_settings(backend: str | Backend, settings: dict[str, Any]) -> None:
     """Raise what ``solve`` would raise for these arguments, without solving anything."""
     solver, rest = get_backend(backend), {name: value for name, value in settings.items() if name != "start"}
-    if rest.get("isolate") is True:
+    if check_bool("isolate", rest.get("isolate", False)):
         del rest["isolate"]
         checking = _CheckingBackend(solver, rest.pop("memory_limit", None))
     else:

@@ -186,3 +186,10 @@ def test_fractions_too_large_for_floats_can_be_printed() -> None:
     assert "another set is heavier by" in repr(proof)
     assert format_fraction(Fraction(1, 10**5000)) == "1e-5000"
     assert format_fraction(Fraction(10**5000)) == "1e+5000"
+
+
+def test_the_second_opinion_on_an_infeasible_problem_is_nan() -> None:
+    problem = mlp.Problem.from_arrays([[1.0], [2.0]], lower=5.0, upper=6.0)
+    solution = mlp.solve(problem, "highs")
+    assert solution.status is mlp.Status.INFEASIBLE
+    assert np.isnan(solution.certificate.exact(second_opinion=True).second_opinion)

@@ -91,3 +91,20 @@ def test_an_error_in_a_constraint_names_it_and_keeps_its_cause(points: Any) -> N
 def test_an_error_of_a_built_in_constraint_is_not_wrapped() -> None:
     with pytest.raises(mlp.DataError, match=r"^Known\.positives holds index 60"):
         compile_with(mlp.Known([60]), X)
+
+
+class OwnError(Exception):
+    """An error class of the user."""
+
+
+@pytest.mark.parametrize(
+    "error", [MemoryError("big"), ImportError("no such package"), OwnError("mine"), mlp.OptionError("an option.")]
+)
+def test_other_errors_of_a_constraint_keep_their_class(error: Exception) -> None:
+    @mlp.constraint(f"test-raises-{type(error).__name__}")
+    def fails(problem: mlp.Problem, data: mlp.Data) -> mlp.Problem:
+        raise error
+
+    with pytest.raises(type(error)) as caught:
+        compile_with(fails(), X)
+    assert caught.value is error
