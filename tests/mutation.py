@@ -68,7 +68,7 @@ MUTANTS = (
     # the proof
     Mutant("the bound counts the wrong points", "momentlp/proof", "caps * np.maximum(scores, 0.0)", "caps * np.maximum(-scores, 0.0)"),
     Mutant("the certificate is not checked", "momentlp/proof", "return bool(self.error <= tol)", "return True"),
-    Mutant("violated moments are ignored", "momentlp/proof", "compute_moment_residual(problem, h, sums.activity, sums.min_magnitude), sums.max_violation", "sums.max_violation"),
+    Mutant("violated moments are ignored", "momentlp/proof", "primal_residual=float(max(0.0, moments, sums.max_violation))", "primal_residual=float(max(0.0, sums.max_violation))"),
     Mutant("upper and lower bounds are swapped", "momentlp/proof", "facing = np.where(y > 0, problem.upper, problem.lower)\n    wrong", "facing = np.where(y < 0, problem.upper, problem.lower)\n    wrong"),
     Mutant("NaN counts as a proof", "momentlp/proof", "if np.isfinite([*figures, self.objective, self.bound]).all() else", "if True else"),
     Mutant("polishing goes the wrong way", "momentlp/proof", "h[fractional] + step_h", "h[fractional] - step_h"),
@@ -80,7 +80,7 @@ MUTANTS = (
     Mutant("multipliers are not scaled back", "momentlp/solving", "answer.multipliers * self.factors * self.weight", "answer.multipliers * self.weight"),
     Mutant("noise is scaled up", "momentlp/solving", "np.where(problem.noise, problem.A.", "np.where(False & problem.noise, problem.A."),
     # the problem
-    Mutant("real data counts as noise", "momentlp/problem", "same = (high - low <= ulp) &", "same = (high - low <= 1e9 * ulp) &"),
+    Mutant("real data counts as noise", "momentlp/problem", "same = (high == low) & (np.abs(low) <= allowed)", "same = (np.abs(low) <= 1e9 * allowed)"),
     Mutant("a tolerance on the mean has the wrong sign", "momentlp/problem", "np.concatenate([-width, width[loose]])", "np.concatenate([width, -width[loose]])"),
     Mutant("a tolerance on the sum is one-sided", "momentlp/problem", '"lower": -width,', '"lower": 0 * width,'),
     Mutant("the mean is not subtracted", "momentlp/problem", "result = np.asarray(chosen - self.origin, dtype=np.float64)", "result = np.asarray(chosen - 0 * self.origin, dtype=np.float64)"),
@@ -89,7 +89,12 @@ MUTANTS = (
     Mutant("bounds are not scaled with the caps", "momentlp/problem", "lower=changed.lower / cap, upper=changed.upper / cap", "lower=changed.lower, upper=changed.upper"),
     Mutant("a chunk is read twice", "momentlp/problem", "result[span] = part", "result[span] = 2 * part"),
     # from an answer to a status
-    Mutant("a small share counts as empty", "momentlp/solving", "return certificate.bound <= NEGLIGIBLE * lightest", "return certificate.bound < ONE_POINT * lightest"),
+    Mutant("a small share counts as empty", "momentlp/solving", "certificate.multipliers) else NEGLIGIBLE * lightest", "certificate.multipliers) else ONE_POINT * lightest"),
+    Mutant("moments are brought back one at a time", "momentlp/proof", "return min(shrinking, compute_joint_change(problem, h, y, sides.below, sides.above, sides.allowed, weight))", "return min(shrinking, alone)"),
+    Mutant("what a change costs does not count", "momentlp/proof", "max(np.abs(total).sum(), abs(effect @ total))", "np.abs(total).sum()"),
+    Mutant("the rounding of a sentinel forgives everything", "momentlp/problem", "MAX_ENTRY_RATIO = 2.0**20", "MAX_ENTRY_RATIO = 2.0**200"),
+    Mutant("empty, though within rounding it is not", "momentlp/solving", "return dual_bound(certificate.problem, certificate.multipliers, REFUTED) <= limit", "return True"),
+    Mutant("infeasible, though within rounding it is not", "momentlp/proof", "rounding = ScoreRounding(REFUTED, problem.A.entry_limits)", "rounding = ScoreRounding(0.0, problem.A.entry_limits)"),
     Mutant("a limit counts as optimal", "momentlp/solving", "return Verdict(Status.LIMIT, message)", "return Verdict(Status.OPTIMAL, message)"),
     Mutant("an infeasible point is returned at a limit", "momentlp/solving", "return h * float(multiples.min())", "return h"),
     Mutant("a worker process has no deadline", "momentlp/solving/isolation.py", "        if options.time_limit is None:\n            return None", "        if True:\n            return None"),

@@ -17,7 +17,7 @@ import numpy as np
 from momentlp.backend.interface import Answer, Backend, Capability, Options, Outcome
 from momentlp.points.arrays import FloatArray
 from momentlp.problem.problem import Problem
-from momentlp.proof.certificate import dual_bound
+from momentlp.proof.dual_bound import dual_bound
 from momentlp.runtime.interruptible import import_interruptible
 from momentlp.solution.solution import Solution
 from momentlp_pyomo.interrupt import make_interruptible

@@ -16,7 +16,7 @@ from rich.markup import escape
 from rich.table import Table
 
 from momentlp.cli.demo import Demo
-from momentlp.proof.certificate import farkas_value
+from momentlp.proof.dual_bound import farkas_value
 from momentlp.runtime.atomic_files import write_atomically
 from momentlp.solution.solution import Solution
 from momentlp.solving.comparison import Comparison

@@ -32,13 +32,15 @@ from numpy.typing import NDArray
 from momentlp.points.arrays import FloatArray, IndexArray, Matrix, is_sparse
 from momentlp.points.chunked import Chunked, load_in_memory
 from momentlp.problem.cache_slices import rows_in_cache, slice_for_cache
-from momentlp.problem.entry_sizes import compute_entry_range, compute_median_abs
+from momentlp.problem.entry_sizes import compute_entry_range, compute_median_abs, compute_typical_abs
 
 if TYPE_CHECKING:
     from momentlp.features import FittedMap
     from momentlp.problem.moment_matrix import MomentMatrix
 
-__all__ = ["MomentBlock"]
+__all__ = ["ROUNDING", "MomentBlock"]
+
+ROUNDING = 8 * float(np.finfo(np.float64).eps)  # relative; see momentlp.problem.rounding
 
 
 @dataclass(frozen=True, eq=False)
@@ -317,6 +319,10 @@ class MomentBlock:
         """
         return compute_median_abs(self)
 
+    def typical_abs(self) -> FloatArray:
+        """Return a quick estimate of :meth:`median_abs`, from a few rows."""
+        return compute_typical_abs(self)
+
     @cached_property
     def _entry_range(self) -> tuple[FloatArray, FloatArray]:
         """The minimum and the maximum entry of each moment."""
@@ -379,29 +385,19 @@ class MomentBlock:
         part = np.abs(self.origin) if self.transform is None else np.asarray(abs(self.transform).T @ np.abs(self.origin))
         return np.asarray(part + np.abs(self.shift), dtype=np.float64)
 
-    def rounding(self, h: FloatArray) -> FloatArray:
-        """Return how far A^T h, for memberships ``h``, may be off because the origin is itself a rounded number."""
-        return np.asarray(4 * np.finfo(np.float64).eps * self.offset() * h.sum(), dtype=np.float64)
-
-    def cancellation(self) -> FloatArray:
-        """Return the size of what cancels in the scores of each moment: sparse features are centred after the product."""
-        return self.offset() if is_sparse(self.features) else np.zeros(self.n_moments)
-
     def noise(self) -> NDArray[np.bool_]:
-        """Return which moments consist of rounding errors alone: one tiny number for all points.
+        """Return which moments consist of rounding errors alone: one number for all points, within the rounding of the mean.
 
         A constant feature whose mean was rounded leaves such a moment. Rows of constraints are never noise.
         """
-        if self.tolerance_on is None:
-            return np.zeros(self.n_moments, dtype=bool)
         low, high = self._entry_range
-        ulp = float(np.finfo(self.features.dtype).eps) * self.offset()
-        same = (high - low <= ulp) & (np.maximum(np.abs(low), np.abs(high)) <= 8 * ulp)
-        return np.asarray(same & (self.lower <= 0) & (self.upper >= 0) & (ulp > 0))
+        allowed = ROUNDING * self.mean_size()
+        same = (high == low) & (np.abs(low) <= allowed) & (allowed > 0)
+        return np.asarray(same & (self.lower <= 0) & (self.upper >= 0))
 
-    def noise_scale(self) -> FloatArray:
-        """Return the unit of each moment in which rounding errors of the features are as small as those of a float64."""
-        return self.offset() * float(np.finfo(self.features.dtype).eps / np.finfo(np.float64).eps)
+    def mean_size(self) -> FloatArray:
+        """Return the size of the mean that is subtracted in each moment; 0 for constraints, whose rows have no mean."""
+        return self.offset() if self.tolerance_on is not None else np.zeros(self.n_moments)
 
     def _as_matrix(self) -> MomentMatrix:
         """Return the matrix that consists of this block alone: it knows how to read features in chunks."""

@@ -26,6 +26,8 @@ __all__ = ["MomentMatrix"]
 
 Result = TypeVar("Result")
 
+MAX_ENTRY_RATIO = 2.0**20  # see momentlp.problem.rounding
+
 
 class MomentMatrix:
     """All moments side by side: the N x m matrix A of a problem, as an operator.
@@ -239,8 +241,8 @@ class MomentMatrix:
         ----------
         method : str
             The name of a method of :class:`MomentBlock` that returns an array of shape (m,): ``"max_abs"``,
-            ``"median_abs"``, ``"magnitude"``, ``"rounding"``, ``"offset"``, ``"cancellation"``, ``"noise"`` or
-            ``"noise_scale"``.
+            ``"median_abs"``, ``"typical_abs"``, ``"magnitude"``, ``"offset"``, ``"mean_size"`` or
+            ``"noise"``.
         *arguments
             The arguments of that method.
 
@@ -257,6 +259,11 @@ class MomentMatrix:
         if self.table is not None and method == "magnitude":
             return _sum_arrays(self.scan(_magnitude_of_part, *arguments))
         return np.concatenate([getattr(block, method)(*arguments) for block in self.blocks])
+
+    @cached_property
+    def entry_limits(self) -> FloatArray:
+        """Per moment, ``2^20`` times its typical entry: the rounding of larger entries is not forgiven, shape (m,)."""
+        return MAX_ENTRY_RATIO * self.per_moment("typical_abs")
 
     def part(self, points: slice) -> MomentMatrix:
         """Return the matrix of consecutive points without copying their features, which must be in memory.

@@ -17,15 +17,27 @@ from __future__ import annotations
 
 import operator
 from dataclasses import dataclass, field, fields, replace
+from fractions import Fraction
 from functools import partial, reduce
 from typing import TYPE_CHECKING, Self
 
 import numpy as np
 
-from momentlp.points.arrays import FloatArray, constant_vector, one_entry_if_constant
+from momentlp.points.arrays import FloatArray, one_entry_if_constant
 from momentlp.points.validation import as_vector
 from momentlp.problem.moment_matrix import MomentMatrix
 from momentlp.problem.problem import Problem
+from momentlp.problem.rounding import SOLVED
+from momentlp.proof.dual_bound import (
+    ScoreRounding,
+    compute_scores,
+    dual_bound,
+    find_score_rounding,
+    infinite_if_lost,
+    point_terms,
+    row_terms,
+    sum_row_terms,
+)
 from momentlp.proof.moment_residual import compute_moment_residual
 from momentlp.runtime.argument_checks import check_number
 from momentlp.runtime.html_table import html_table
@@ -33,9 +45,10 @@ from momentlp.runtime.html_table import html_table
 if TYPE_CHECKING:
     from momentlp.proof.exact.proof import ExactProof
 
-__all__ = ["Certificate", "dual_bound", "farkas_value"]
+__all__ = ["Certificate"]
 
 BOUND_TOLERANCE = 1e-7  # a membership this close to 0 or its cap, relative to the cap, counts as being at that bound
+USES_ROUNDING = 1e-9  # an objective above the bound by more than this, in the unit of the gap, makes use of rounding
 SAMPLING_STEP = 8  # of points that are read in chunks, every eighth counts in a lower bound on |A|^T h
 
 
@@ -48,10 +61,13 @@ class Certificate:
     objective : float
         ``w . h``.
     bound : float
-        No feasible set weighs more than this. Infinite if a multiplier has a sign that it may not have.
+        No feasible set weighs more than this. Infinite if a multiplier has a sign that it may not have. If h is optimal for
+        the problem with rounding (:mod:`momentlp.problem.rounding`) and not for the problem as it is stored, the bound is
+        that of the former.
     primal_residual : float
-        The maximum violation of a bound. The violation of a moment is the minimum change of memberships, in units of a
-        typical cap, that removes it; the violation of a membership is relative to its cap.
+        How far h is from being feasible, beyond what rounding explains: the change of memberships, in points, that brings
+        all moments within their bounds at once, or what that change costs of the objective, in the unit of the gap,
+        whichever is larger; and the maximum violation of a bound on a membership, relative to its cap.
     dual_residual : float
         The maximum multiplier, times the maximum entry of its moment, on a side where the moment has no bound.
     gap : float
@@ -66,6 +82,9 @@ class Certificate:
     membership : array, shape (N,)
     multipliers : array, shape (m,)
         The problem and the pair (h, y) that the certificate was computed from.
+    exact_multipliers : tuple of Fraction, or None
+        y without rounding, if the problem was solved in exact arithmetic and no floats have a bound as good: beside an entry
+        of 1e15, the last digit of a multiplier matters. The bound is then that of these multipliers.
 
     Examples
     --------
@@ -86,6 +105,7 @@ class Certificate:
     problem: Problem = field(repr=False, compare=False)
     membership: FloatArray = field(repr=False, compare=False)
     multipliers: FloatArray = field(repr=False, compare=False)
+    exact_multipliers: tuple[Fraction, ...] | None = field(default=None, repr=False, compare=False)
 
     @classmethod
     @np.errstate(over="ignore", invalid="ignore")  # figures that overflow make the certificate fail, see error
@@ -113,20 +133,22 @@ class Certificate:
         y = as_vector(multipliers, problem.n_moments, "multipliers")
         (caps,) = one_entry_if_constant(problem.caps)
         max_cap, is_chunked = float(caps.max(initial=0.0)) or 1.0, problem.A.table is not None
-        compute = partial(_compute_sums, y, _score_rounding(problem, y), max_cap, is_chunked)
+        rounding = find_score_rounding(problem, y)
+        compute = partial(_compute_sums, y, rounding, max_cap, is_chunked)
         sums = reduce(operator.add, problem.A.scan(compute, h, problem.weights, problem.caps))
         problem.require_finite(sums.activity)
-        row_terms, wrong_side = _row_bounds(problem, y)
-        bound = _infinite_if_lost(float(sums.point_terms + row_terms.sum()))
-        weight = max(problem.point_weight, abs(bound)) if np.isfinite(bound) else problem.point_weight
+        terms, wrong_side = row_terms(problem, y)
+        bound = infinite_if_lost(sums.point_terms + sum_row_terms(terms, rounding))
+        if sums.objective - bound > USES_ROUNDING * _unit_of_weight(problem, bound):
+            bound = min(bound, dual_bound(problem, y, SOLVED), key=lambda value: abs(value - sums.objective))
+        weight = _unit_of_weight(problem, bound)
         pull = np.abs(y) * problem.scale
-        rows = float(np.max(row_terms - y * sums.activity, where=~wrong_side, initial=0.0))
+        rows = float(np.max(terms - y * sums.activity, where=~wrong_side, initial=0.0))
+        moments = compute_moment_residual(problem, h, y, sums.activity, sums.min_magnitude, weight)
         return cls(
             objective=sums.objective,
             bound=bound,
-            primal_residual=float(
-                max(0.0, compute_moment_residual(problem, h, sums.activity, sums.min_magnitude), sums.max_violation)
-            ),
+            primal_residual=float(max(0.0, moments, sums.max_violation)),
             dual_residual=float(np.max(pull, where=wrong_side, initial=0.0)),
             gap=(bound - sums.objective) / weight,
             complementarity=max(sums.max_term, rows) / weight,
@@ -135,6 +157,21 @@ class Certificate:
             problem=problem,
             membership=h,
             multipliers=y,
+        )
+
+    def with_exact_bound(self, bound: float, multipliers: tuple[Fraction, ...]) -> Self:
+        """Return the certificate with a bound that was proved in exact arithmetic.
+
+        Parameters
+        ----------
+        bound : float
+            The bound of ``multipliers``, for the problem with rounding.
+        multipliers : tuple of Fraction
+            One per moment.
+        """
+        weight = _unit_of_weight(self.problem, bound)
+        return replace(
+            self, bound=bound, dual_residual=0.0, gap=(bound - self.objective) / weight, exact_multipliers=multipliers
         )
 
     def figures(self) -> dict[str, float | int]:
@@ -222,6 +259,11 @@ class Certificate:
         return float(figures.max()) if np.isfinite([*figures, self.objective, self.bound]).all() else float("inf")
 
 
+def _unit_of_weight(problem: Problem, bound: float) -> float:
+    """Return the unit of the gap: the bound, or the weight of a typical point if that is larger."""
+    return max(problem.point_weight, abs(bound)) if np.isfinite(bound) else problem.point_weight
+
+
 @dataclass(frozen=True)
 class _Sums:
     """Everything about (h, y) that needs the points, for some of the points; ``+`` joins two parts.
@@ -266,7 +308,7 @@ class _Sums:
 
 def _compute_sums(
     y: FloatArray,
-    rounding: float,
+    rounding: ScoreRounding | None,
     max_cap: float,
     is_chunked: bool,
     A: MomentMatrix,
@@ -276,73 +318,16 @@ def _compute_sums(
 ) -> _Sums:
     """Compute the sums of some points; if points are read in chunks, also what usually saves another pass over them."""
     activity = A.T @ h
-    scores = weights - A @ y
-    point_terms = _point_terms(A, y, scores, caps, rounding)
+    scores, raised = compute_scores(A, y, weights, rounding)
+    terms = point_terms(raised, caps)
     some = np.where(np.arange(h.size) % SAMPLING_STEP == 0, h, 0.0) if is_chunked else h
     violation = np.maximum(h - caps, -h) / np.where(caps > 0, caps, max_cap)
     return _Sums(
         activity=activity,
         min_magnitude=A.per_moment("magnitude", some) if is_chunked else np.zeros_like(activity),
-        point_terms=float(point_terms.sum()),
+        point_terms=float(terms.sum()),
         objective=float(weights @ h),
-        max_term=float(np.max(point_terms - scores * h)),
+        max_term=float(np.max(terms - scores * h)),
         max_violation=float(violation.max()),
         fractional=int(((h > BOUND_TOLERANCE * caps) & (h < (1 - BOUND_TOLERANCE) * caps)).sum()),
     )
-
-
-def dual_bound(problem: Problem, y: FloatArray) -> float:
-    """Return ``bound(y)``, an upper bound on the weight of every feasible set."""
-    return _compute_bound(problem, y, problem.weights)
-
-
-def farkas_value(problem: Problem, y: FloatArray) -> float:
-    """Return the bound of the same problem with all weights zero.
-
-    A feasible h would have ``0 . h = 0 <= bound``. A negative value therefore proves that no h is feasible.
-    """
-    return _compute_bound(problem, y, constant_vector(0.0, problem.n_points))
-
-
-@np.errstate(over="ignore", invalid="ignore")
-def _compute_bound(problem: Problem, y: FloatArray, weights: FloatArray) -> float:
-    terms, _ = _row_bounds(problem, y)
-    points = problem.A.scan(partial(_sum_point_terms, y, _score_rounding(problem, y)), weights, problem.caps)
-    return _infinite_if_lost(float(sum(points) + terms.sum()))
-
-
-def _sum_point_terms(y: FloatArray, rounding: float, A: MomentMatrix, weights: FloatArray, caps: FloatArray) -> float:
-    return float(_point_terms(A, y, weights - A @ y, caps, rounding).sum())
-
-
-def _infinite_if_lost(bound: float) -> float:
-    """Return a bound, or infinity if it overflowed."""
-    return bound if np.isfinite(bound) else float("inf")
-
-
-def _score_rounding(problem: Problem, y: FloatArray) -> float:
-    """Return the rounding of scores, relative to the terms that are added up in them; zero if it cannot matter."""
-    unit = 4 * float(np.finfo(np.float64).eps)
-    max_effect = (
-        unit * float(problem.caps.sum()) * float((np.abs(y) * (problem.scale + problem.A.per_moment("cancellation"))).sum())
-    )
-    return 0.0 if max_effect <= 1e-9 * problem.point_weight else unit
-
-
-def _point_terms(A: MomentMatrix, y: FloatArray, scores: FloatArray, caps: FloatArray, rounding: float) -> FloatArray:
-    """Return ``u max(0, s)`` per point, with the scores raised by their rounding error where that can matter.
-
-    Multipliers of nearly dependent moments can be huge and cancel. Then the scores are mostly rounding error, and without
-    the margin the result would not be an upper bound.
-    """
-    if rounding:
-        scores = scores + rounding * A.score_magnitude(y)
-    return np.where(caps > 0, caps * np.maximum(scores, 0.0), 0.0)
-
-
-def _row_bounds(problem: Problem, y: FloatArray) -> tuple[FloatArray, np.ndarray[tuple[int], np.dtype[np.bool_]]]:
-    """Return ``U max(y, 0) + L min(y, 0)`` per moment, and whether y points at a side without a bound."""
-    facing = np.where(y > 0, problem.upper, problem.lower)
-    wrong = (y != 0) & np.isinf(facing)
-    terms = np.where(wrong, np.inf, np.where(y == 0, 0.0, y) * np.where(np.isinf(facing), 0.0, facing))
-    return terms, wrong

@@ -20,11 +20,11 @@ from momentlp.points.arrays import FloatArray, is_sparse
 from momentlp.points.chunked import load_in_memory
 from momentlp.problem.moment_block import MomentBlock
 from momentlp.problem.problem import Problem
-from momentlp.proof.certificate import farkas_value
+from momentlp.proof.dual_bound import farkas_value
 
 __all__ = ["append_points", "elastic_problem", "proves_infeasible"]
 
-FARKAS_TOLERANCE = 1e-9  # by how much a Farkas value must be below zero, relative to its terms
+FARKAS_TOLERANCE = 1e-12  # by how much a Farkas value must be below zero, relative to its terms: rounding of their sum
 
 
 def elastic_problem(problem: Problem) -> Problem:
@@ -78,7 +78,7 @@ def _largest_bound(problem: Problem) -> FloatArray:
 
 
 def proves_infeasible(problem: Problem, y: FloatArray, tol: float = FARKAS_TOLERANCE) -> bool:
-    """Return whether y proves that no h is feasible: its Farkas value is negative by more than rounding.
+    """Return whether y proves that no h is feasible: its Farkas value, which allows for rounding, is negative.
 
     Parameters
     ----------
@@ -90,5 +90,5 @@ def proves_infeasible(problem: Problem, y: FloatArray, tol: float = FARKAS_TOLER
     facing = np.where(y > 0, problem.upper, problem.lower)
     if np.isinf(facing[y != 0]).any():
         return False
-    unit = max(1.0, float(np.abs(facing[y != 0] * y[y != 0]).sum()))
+    unit = float(np.abs(facing[y != 0] * y[y != 0]).sum())
     return farkas_value(problem, y) < -tol * unit

@@ -1,9 +1,10 @@
 """The minimum change of memberships that brings a violated moment back to its bound.
 
-Changing the membership of point i by one unit moves moment j by ``|A_ij|``, and the point has room for ``h_i`` units down or
-``u_i - h_i`` units up. If single points have room enough to move the moment by ``excess``, the one with the largest entry
-does it alone, and the change is ``excess / |A_ij|``. If none has, the minimum total change is a fractional knapsack problem:
-use the points with the largest entries first, the last one in part.
+Changes are counted in points: a membership that goes from 0 to its cap changes by one. So a change by one point moves moment
+j by ``|A_ij| u_i``, and point i has room for ``h_i / u_i`` points down or ``1 - h_i / u_i`` points up. If single points have
+room enough to move the moment by ``excess``, the one with the largest entry does it alone, and the change is
+``excess / (|A_ij| u_i)``. If none has, the minimum total change is a fractional knapsack problem: use the points with the
+largest entries first, the last one in part.
 
 The change of a single point may exceed the minimum, when points with larger entries but less room could share the work. The
 result is then too large, never too small, so a certificate does not accept more for it.
@@ -55,7 +56,7 @@ def compute_least_change(
     Returns
     -------
     float
-        Infinite if some moment cannot be brought back at all.
+        In points. Infinite if some moment cannot be brought back at all.
     """
     if problem.A.table is not None:
         return _least_change_in_chunks(problem, h, moments, signs, excess)
@@ -67,9 +68,10 @@ def compute_least_change(
 def _compute_moves(
     A: MomentMatrix, moments: IndexArray, signs: FloatArray, h: FloatArray, caps: FloatArray
 ) -> tuple[FloatArray, FloatArray]:
-    """Return, per point and moment, how much one unit of membership moves the moment, and how many units there are."""
-    outward = A.columns(moments) * signs
-    return np.abs(outward), np.where(outward > 0, h[:, None], (caps - h)[:, None])
+    """Return, per point and moment, how far a change by one point moves the moment, and how much of it is possible."""
+    outward = A.columns(moments) * (signs * caps[:, None])
+    share = np.divide(h, caps, out=np.zeros_like(h, dtype=np.float64), where=caps > 0)
+    return np.abs(outward), np.where(outward > 0, share[:, None], 1.0 - share[:, None])
 
 
 def _least_change_in_memory(

@@ -22,7 +22,7 @@ from momentlp.proof.polish import polish
 from momentlp.solving.backend_call import call_backend
 from momentlp.solving.step_timer import StepTimer
 from momentlp.solving.units import Units
-from momentlp.solving.verdict import proves_empty
+from momentlp.solving.verdict import is_empty_but_for_rounding, is_settled
 
 __all__ = ["Attempt", "Request", "remaining_options", "run_attempt"]
 
@@ -78,10 +78,10 @@ def run_attempt(problem: Problem, request: Request) -> Attempt:
     outliers.
     """
     first = _run_once(problem, request, Units.of(problem, problem.scale), request.options)
-    if not request.repair or first.certificate.holds(request.tol):
+    if not request.repair or is_settled(first.certificate, request.tol) or is_empty_but_for_rounding(first.certificate):
         return first
     tighter = _tighter_options(problem, request, first.answer)
-    if tighter is None or proves_empty(first.certificate):
+    if tighter is None:
         return first
     second = _run_once(problem, request, Units.of(problem, problem.A.per_moment("median_abs")), tighter)
     if not second.certificate.error < first.certificate.error:

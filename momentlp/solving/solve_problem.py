@@ -23,12 +23,14 @@ from typing import Any
 import numpy as np
 
 from momentlp.backend.auto import resolve_backend
-from momentlp.backend.interface import Backend, Options, Progress
+from momentlp.backend.interface import Backend, Options, Outcome, Progress
 from momentlp.backend.registry import available_version, pyomo_backend
 from momentlp.errors import OnlyLabelledWarning, OptionError
 from momentlp.points.arrays import FloatArray
 from momentlp.problem.problem import Problem
-from momentlp.proof.certificate import Certificate, dual_bound
+from momentlp.problem.rounding import join_sides, relax_means
+from momentlp.proof.certificate import Certificate
+from momentlp.proof.dual_bound import dual_bound
 from momentlp.proof.infeasibility import elastic_problem
 from momentlp.proof.polish import admissible_multipliers
 from momentlp.runtime.argument_checks import check_bool, check_number
@@ -39,7 +41,15 @@ from momentlp.solving.backend_call import CallerFunction
 from momentlp.solving.exact_fallback import solve_exactly
 from momentlp.solving.isolation import Isolated
 from momentlp.solving.step_timer import StepTimer
-from momentlp.solving.verdict import Verdict, confirm_exact, confirm_infeasible, decide_status
+from momentlp.solving.verdict import (
+    Verdict,
+    confirm_exact,
+    confirm_infeasible,
+    decide_status,
+    is_empty_but_for_rounding,
+    is_settled,
+    proves_empty,
+)
 from momentlp.solving.warm_start import adapt_start
 from momentlp.status import Status
 
@@ -196,6 +206,11 @@ def _solve_and_prove(problem: Problem, request: Request) -> Solution:
     if verdict.status is Status.INFEASIBLE:
         verdict, certificate = _prove_infeasible(problem, request, verdict, attempt)
     if verdict.status is Status.FAILED and request.repair:
+        relaxed = _solve_with_rounding(problem, request, attempt)
+        if relaxed is not None:
+            certificate, repairs = relaxed, (*repairs, "allowed for rounding")
+            verdict = Verdict(Status.OPTIMAL, f"{attempt.answer.message} (with the mean known up to rounding)")
+    if verdict.status is Status.FAILED and request.repair:
         exact = _solve_exactly(problem, request, certificate)
         if exact is not None:
             status, certificate = exact
@@ -235,6 +250,18 @@ def _prove_infeasible(problem: Problem, request: Request, claim: Verdict, attemp
     return verdict, Certificate.of(problem, h, y) if proved else attempt.certificate
 
 
+def _solve_with_rounding(problem: Problem, request: Request, attempt: Attempt) -> Certificate | None:
+    """Solve the problem whose means are known up to rounding, where the problem as it is stored seems to have no answer."""
+    nothing_found = attempt.answer.outcome is Outcome.INFEASIBLE or is_empty_but_for_rounding(attempt.certificate)
+    options = remaining_options(request.options, request.timer)
+    if not nothing_found or options is None or all(block.tolerance_on is None for block in problem.blocks):
+        return None
+    found = run_attempt(relax_means(problem), replace(request, options=replace(options, start=None))).certificate
+    certificate = Certificate.of(problem, found.membership, join_sides(problem, found.multipliers))
+    request.timer.finish_step("certify")
+    return certificate if is_settled(certificate, request.tol) and not proves_empty(certificate) else None
+
+
 def _solve_exactly(problem: Problem, request: Request, certificate: Certificate) -> tuple[Status, Certificate] | None:
     """Solve a small problem in exact arithmetic; None if that proves nothing either."""
     options = remaining_options(request.options, request.timer)
@@ -244,10 +271,11 @@ def _solve_exactly(problem: Problem, request: Request, certificate: Certificate)
     request.timer.finish_step("exact")
     if found is None:
         return None
-    status, h, y = found
-    y = admissible_multipliers(problem, np.where(problem.noise, 0.0, y))
-    exact = Certificate.of(problem, h, y)
-    proved = confirm_exact(status, exact, request.tol)
+    y = admissible_multipliers(problem, np.where(problem.noise, 0.0, found.multipliers))
+    exact = Certificate.of(problem, found.membership, y)
+    if found.status is Status.OPTIMAL and not exact.holds(request.tol):
+        exact = exact.with_exact_bound(found.bound, found.exact_multipliers)  # rounding y was too much
+    proved = confirm_exact(found.status, exact, request.tol)
     return None if proved is None else (proved, exact)
 
 

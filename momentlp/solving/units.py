@@ -64,7 +64,7 @@ class Units:
         weights, caps = one_entry_if_constant(problem.weights)[0], one_entry_if_constant(problem.caps)[0]
         caps = caps[caps > 0]
         # A moment that is only rounding gets a unit so large that its entries vanish beside those of the others.
-        sizes = np.where(problem.noise, problem.A.per_moment("noise_scale"), sizes)
+        sizes = np.where(problem.noise, problem.A.per_moment("offset"), sizes)
         return cls(
             factors=1.0 / _power_of_two(sizes),
             weight=float(_power_of_two(np.abs(weights).max(initial=0.0))),

@@ -25,13 +25,27 @@ import numpy as np
 from momentlp.backend.interface import Answer, Outcome
 from momentlp.points.arrays import FloatArray, one_entry_if_constant
 from momentlp.problem.problem import Problem
+from momentlp.problem.rounding import REFUTED
 from momentlp.proof.certificate import Certificate
+from momentlp.proof.dual_bound import dual_bound
 from momentlp.proof.infeasibility import proves_infeasible
 from momentlp.status import Status
 
-__all__ = ["Verdict", "confirm_exact", "confirm_infeasible", "decide_status", "proves_empty"]
+__all__ = [
+    "Verdict",
+    "confirm_exact",
+    "confirm_infeasible",
+    "decide_status",
+    "is_empty_but_for_rounding",
+    "is_settled",
+    "proves_empty",
+]
 
 ONE_POINT = 1 - 1e-6  # a bound below this multiple of the lightest point leaves no room for that point
+MEAN_WITHIN_ROUNDING = (
+    "but the mean is outside the points by no more than rounding, so nothing is proved; subtract a round number near the "
+    "mean from the features, or try a small tolerance"
+)
 NEGLIGIBLE = 1e-12  # relative to the weights: rounding of a multiplier, or of an optimum of zero
 
 
@@ -58,6 +72,8 @@ def decide_status(answer: Answer, certificate: Certificate, tol: float) -> Verdi
     message, zero_is_feasible = answer.message, certificate.problem.zero_is_feasible
     if proves_empty(certificate):
         return Verdict(Status.EMPTY, message)
+    if is_empty_but_for_rounding(certificate) and answer.outcome is not Outcome.LIMIT:
+        return Verdict(Status.FAILED, f"{message} ({MEAN_WITHIN_ROUNDING})")
     if certificate.holds(tol):
         return Verdict(Status.OPTIMAL, message)
     if answer.outcome is Outcome.LIMIT:
@@ -85,15 +101,32 @@ def proves_empty(certificate: Certificate) -> bool:
     Rows of constraints, and rows of unknown origin, are not means. If they contribute to the bound, only an optimum of zero
     is empty. If some point has no positive weight, the bound proves nothing about emptiness.
     """
+    limit = _emptiness_limit(certificate)
+    if limit is None or certificate.bound > limit:
+        return False
+    return dual_bound(certificate.problem, certificate.multipliers, REFUTED) <= limit
+
+
+def is_empty_but_for_rounding(certificate: Certificate) -> bool:
+    """Whether no set has the mean as it is stored, but some set may have a mean that differs from it by rounding.
+
+    The mean of a few floats is rarely a float. If the points lie in a plane, say, the mean as it was rounded lies beside it.
+    """
+    limit = _emptiness_limit(certificate)
+    if limit is None or certificate.bound > limit:
+        return False
+    return _uses_only_means(certificate.problem, certificate.multipliers) and not proves_empty(certificate)
+
+
+def _emptiness_limit(certificate: Certificate) -> float | None:
+    """Return the bound up to which nothing is found; None if a small bound does not mean that."""
     problem = certificate.problem
     weights, caps = one_entry_if_constant(problem.weights, problem.caps)
     full_points = (weights * caps)[caps > 0]
     if not problem.zero_is_feasible or (full_points.size and full_points.min() <= 0):
-        return False
+        return None
     lightest = float(full_points.min()) if full_points.size else 0.0
-    if _uses_only_means(problem, certificate.multipliers):
-        return certificate.bound < ONE_POINT * lightest
-    return certificate.bound <= NEGLIGIBLE * lightest
+    return ONE_POINT * lightest if _uses_only_means(problem, certificate.multipliers) else NEGLIGIBLE * lightest
 
 
 def _uses_only_means(problem: Problem, y: FloatArray) -> bool:
@@ -125,6 +158,11 @@ def confirm_infeasible(claim: Verdict, problem: Problem, y: FloatArray | None, *
     return Verdict(Status.FAILED, f"{claim.message} (but no proof of infeasibility was found; try another backend)")
 
 
+def is_settled(certificate: Certificate, tol: float) -> bool:
+    """Whether a pair (h, y) proves OPTIMAL or EMPTY, so that nothing has to be repaired."""
+    return proves_empty(certificate) or (certificate.holds(tol) and not is_empty_but_for_rounding(certificate))
+
+
 def confirm_exact(status: Status, certificate: Certificate, tol: float) -> Status | None:
     """Return what the result of exact arithmetic proves after it was rounded to floats; None if nothing.
 
@@ -141,7 +179,7 @@ def confirm_exact(status: Status, certificate: Certificate, tol: float) -> Statu
         return Status.INFEASIBLE if proved else None
     if proves_empty(certificate):
         return Status.EMPTY
-    return Status.OPTIMAL if certificate.holds(tol) else None
+    return Status.OPTIMAL if is_settled(certificate, tol) else None
 
 
 def _describe_error(certificate: Certificate, tol: float) -> str:

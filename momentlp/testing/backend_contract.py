@@ -28,7 +28,7 @@ from momentlp.backend.registry import available_version, get_backend
 from momentlp.backend.registry import backends as registered
 from momentlp.errors import OptionError, SolverError
 from momentlp.problem.problem import Problem
-from momentlp.proof.certificate import farkas_value
+from momentlp.proof.dual_bound import farkas_value
 from momentlp.solution.solution import Solution
 from momentlp.solving.solve_problem import solve
 from momentlp.spec.spec import Spec

@@ -131,9 +131,13 @@ def test_rows_of_a_constraint_are_never_rounding_errors() -> None:
     assert mlp.solve(problem).objective == pytest.approx(2.0)
 
 
-def test_a_constant_in_single_precision_matches_its_decimal_mean() -> None:
+def test_numbers_in_single_precision_are_the_numbers_they_are() -> None:
+    """The float32 nearest to 0.1 is not the float64 nearest to 0.1; what is equal in one form of the data is so in all."""
     X = np.full((6, 1), 0.1, dtype=np.float32)
-    assert mlp.solve(mlp.Spec().compile(X, mean=[0.1])).objective == pytest.approx(6.0)
+    for points in (X, X.astype(np.float64), sp.csr_array(X), sp.csr_array(X, dtype=np.float64)):
+        assert mlp.solve(mlp.Spec().compile(points, mean=[0.1])).status is mlp.Status.EMPTY
+        assert mlp.solve(mlp.Spec().compile(points, mean=[float(X[0, 0])])).objective == pytest.approx(6.0)
+        assert mlp.solve(mlp.Spec().compile(points, labelled=range(6))).objective == pytest.approx(6.0)
 
 
 @pytest.mark.parametrize("fault", ["nothing at all", "memberships are noise", "everything out", "multipliers are huge"])

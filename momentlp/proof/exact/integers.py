@@ -11,6 +11,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from decimal import Context, Decimal
 from fractions import Fraction
+from functools import cache
 from math import gcd, lcm
 from typing import Any
 
@@ -22,7 +23,7 @@ from momentlp.points.chunked import load_in_memory
 from momentlp.problem.moment_block import MomentBlock
 from momentlp.problem.problem import Problem
 
-__all__ = ["IntegerProgram", "Integers", "format_fraction", "to_decimal", "to_integers"]
+__all__ = ["IntegerProgram", "Integers", "format_fraction", "iterate_moments_of_block", "to_decimal", "to_integers"]
 
 Integers = NDArray[Any]  # of dtype object, holding Python's int, which never overflows
 
@@ -172,22 +173,39 @@ def to_decimal(value: Fraction) -> Decimal:
 def _iterate_moments(problem: Problem) -> Iterator[tuple[Integers, int]]:
     """Yield the entries of every moment, as integers and an exponent of 2."""
     for block in problem.blocks:
-        yield from _iterate_moments_of_block(block)
+        yield from iterate_moments_of_block(block, range(block.n_moments))
 
 
-def _iterate_moments_of_block(block: MomentBlock) -> Iterator[tuple[Integers, int]]:
+def iterate_moments_of_block(block: MomentBlock, moments: Iterable[int]) -> Iterator[tuple[Integers, int]]:
+    """Yield the entries of some moments of a block, as integers and an exponent of 2 per moment.
+
+    Parameters
+    ----------
+    block : MomentBlock
+        Features that are read in chunks are loaded into memory.
+    moments : iterable of int
+        Positions within the block.
+
+    Yields
+    ------
+    (array of int, int)
+        ``integers`` of shape (N,) and ``exponent``: the column of A is ``integers * 2**exponent``.
+    """
     features = load_in_memory(block.features, "exact arithmetic")
     features = np.asarray(features.toarray() if is_sparse(features) else features, dtype=np.float64)
-    centred = []
-    for k in range(block.origin.size):
+
+    @cache
+    def centred(k: int) -> tuple[Integers, int]:
         integers, exponent = to_integers(np.append(features[:, k], block.origin[k]))
-        centred.append((integers[:-1] - integers[-1], exponent))
-    for j in range(block.n_moments):
+        return integers[:-1] - integers[-1], exponent
+
+    for j in moments:
         if block.transform is None:
-            terms = [centred[j]]
+            terms = [centred(int(j))]
         else:
             column = block.transform[:, [j]].tocoo()
-            terms = [_multiply_by_float(centred[k], value) for k, value in zip(column.coords[0], column.data, strict=True)]
+            pairs = zip(column.coords[0].tolist(), column.data.tolist(), strict=True)
+            terms = [_multiply_by_float(centred(k), value) for k, value in pairs]
         shift, exponent = to_integers(block.shift[[j]])
         yield _add_terms([*terms, (np.repeat(shift, block.n_points), exponent)])
 

@@ -7,7 +7,7 @@ bound, and ``w . h = bound(y)``.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from fractions import Fraction
 
 import numpy as np
@@ -17,11 +17,13 @@ from momentlp.backend.registry import get_backend
 from momentlp.errors import SolverError
 from momentlp.points.arrays import FloatArray
 from momentlp.problem.problem import Problem
+from momentlp.problem.rounding import SOLVED
 from momentlp.proof.exact.integers import IntegerProgram, format_fraction, to_decimal
+from momentlp.proof.exact.rounded import allow_rounding
 from momentlp.proof.exact.simplex import ExactSimplex, LimitReachedError, Vertex
 from momentlp.status import Status
 
-__all__ = ["ExactProof", "ask_glpk", "prove"]
+__all__ = ["ExactProof", "ask_glpk", "prove", "prove_with_rounding"]
 
 BOUND_TOLERANCE = (
     1e-9  # relative; a membership or moment this close to a bound counts as being there when the vertex is read
@@ -130,8 +132,52 @@ def prove(
     ExactProof
         With status LIMIT if a limit was reached.
     """
-    program = IntegerProgram.of(problem)
-    simplex = ExactSimplex(program, time_limit, pivot_limit)
+    vertex = _read_vertex(problem, h, y)
+    return _prove(IntegerProgram.of(problem), vertex, h, y, ExactLimits(time_limit, pivot_limit))
+
+
+def prove_with_rounding(
+    problem: Problem,
+    h: FloatArray,
+    y: FloatArray,
+    *,
+    factor: float = SOLVED,
+    time_limit: float | None = None,
+    pivot_limit: int | None = None,
+) -> ExactProof:
+    """Find the optimum of the problem with rounding (:mod:`momentlp.problem.rounding`) in exact arithmetic.
+
+    Parameters
+    ----------
+    problem, h, y, time_limit, pivot_limit
+        As for :func:`prove`.
+    factor : float
+        A multiple of the rule for rounding.
+
+    Returns
+    -------
+    ExactProof
+        With one multiplier per moment.
+    """
+    rounded = allow_rounding(problem, IntegerProgram.of(problem), factor)
+    vertex = rounded.split_vertex(_read_vertex(problem, h, y), y, problem.n_points)
+    proof = _prove(rounded.program, vertex, h, rounded.split_multipliers(y), ExactLimits(time_limit, pivot_limit))
+    if not proof.multipliers:
+        return proof
+    return replace(proof, multipliers=rounded.join_multipliers(proof.multipliers, problem.n_moments))
+
+
+@dataclass(frozen=True)
+class ExactLimits:
+    """Limits of the exact simplex: seconds and steps, None for no limit."""
+
+    time_limit: float | None
+    pivot_limit: int | None
+
+
+def _prove(program: IntegerProgram, vertex: Vertex, h: FloatArray, y: FloatArray, limits: ExactLimits) -> ExactProof:
+    """Go from a vertex to the optimum of a program, check it, and compare it with the float pair (h, y)."""
+    simplex = ExactSimplex(program, limits.time_limit, limits.pivot_limit)
     float_h = [Fraction(value) / program.cap_unit for value in h.tolist()]
     float_y = [Fraction(value) * unit / program.unit for value, unit in zip(y.tolist(), program.row_units, strict=True)]
 
@@ -152,7 +198,7 @@ def prove(
         )
 
     try:
-        simplex.start(_read_vertex(problem, h, y))
+        simplex.start(vertex)
         first = simplex.memberships()
         feasible = simplex.finish()
     except LimitReachedError as limit:

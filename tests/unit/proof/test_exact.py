@@ -10,7 +10,7 @@ import scipy.sparse as sp
 from helpers.available_backends import BACKENDS
 
 import momentlp as mlp
-from momentlp.proof.certificate import farkas_value
+from momentlp.proof.dual_bound import farkas_value
 from momentlp.proof.exact.integers import IntegerProgram, format_fraction, to_integers
 from momentlp.proof.exact.proof import prove
 

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 import momentlp as mlp
-from momentlp.proof.certificate import dual_bound
+from momentlp.proof.dual_bound import dual_bound
 from momentlp.proof.polish import admissible_multipliers, polish
 
 

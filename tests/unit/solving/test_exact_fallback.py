@@ -27,9 +27,8 @@ def start(problem: mlp.Problem) -> tuple[np.ndarray, np.ndarray]:
 def test_entries_that_cancel_leave_small_ones_exact() -> None:
     found = solve_exactly(CANCELLING, *start(CANCELLING), None)
     assert found is not None
-    status, h, _ = found
-    assert status is mlp.Status.OPTIMAL
-    assert h.tolist() == [1.0, 1.0, 1.0, float(Fraction(1e-15) / Fraction(3e-15))]
+    assert found.status is mlp.Status.OPTIMAL
+    assert found.membership.tolist() == [1.0, 1.0, 1.0, float(Fraction(1e-15) / Fraction(3e-15))]
 
 
 def test_a_problem_over_thirty_decades_is_proved() -> None:
@@ -50,18 +49,17 @@ def test_the_rounding_of_a_mean_is_allowed_for() -> None:
     problem = mlp.Spec(tolerance=mlp.Absolute(0.0)).compile(X, labelled=[0, 1, 2])
     found = solve_exactly(problem, *start(problem), None)
     assert found is not None
-    status, h, y = found
-    assert status is mlp.Status.OPTIMAL
-    assert h == pytest.approx(np.ones(3), abs=1e-9)
-    assert y.shape == (2,)  # one multiplier per moment again, not one per side
-    assert mlp.Certificate.of(problem, h, y).holds()
+    assert found.status is mlp.Status.OPTIMAL
+    assert found.membership == pytest.approx(np.ones(3), abs=1e-9)
+    assert found.multipliers.shape == (2,)  # one multiplier per moment again, not one per side
+    assert mlp.Certificate.of(problem, found.membership, found.multipliers).holds()
 
 
 def test_infeasibility_is_proved_exactly() -> None:
     problem = mlp.Problem.from_arrays(np.full((4, 1), 1e-15), 5e-15, np.inf)
     found = solve_exactly(problem, *start(problem), None)
     assert found is not None
-    assert found[0] is mlp.Status.INFEASIBLE
+    assert found.status is mlp.Status.INFEASIBLE
     solution = mlp.solve(problem, NOTHING)
     assert solution.status is mlp.Status.INFEASIBLE
     assert solution.repairs == ("solved exactly",)

@@ -13,7 +13,7 @@ import scipy.sparse as sp
 from helpers.scripted_backend import ScriptedBackend, optimal_answer
 
 import momentlp as mlp
-from momentlp.proof.certificate import farkas_value
+from momentlp.proof.dual_bound import farkas_value
 from momentlp.solving import solve_problem
 from momentlp.testing import half_space
 

@@ -1,0 +1,156 @@
+r"""The minimum change of memberships that brings all violated moments back at once: a small linear program.
+
+With shares ``h_i / u_i``, and a change of ``d_i`` points at each of some points::
+
+    minimise  sum_i c_i |d_i|    subject to   -below_j <= sum_i A_ij u_i d_i <= above_j,    -h_i/u_i <= d_i <= 1 - h_i/u_i
+
+``below`` and ``above`` are the distances of A^T h to its bounds, one of them negative where a bound is violated. The cost
+``c_i = 1 + |w_i| u_i / weight`` counts the change itself and what it does to the objective.
+
+The program is solved in units of the violation, so the tolerance of the solver is far below what matters. What it leaves is
+removed by solving again for the rest. Whatever the solver says, the result is checked by a product with A.
+
+First only points that are strictly between 0 and their cap may change: at a vertex there are as many of them as active
+moments, and they are enough. If they are not, the points nearest to the hyperplane join them.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import numpy as np
+
+from momentlp.points.arrays import FloatArray, IndexArray
+from momentlp.problem.problem import Problem
+
+__all__ = ["compute_joint_change"]
+
+MAX_ENTRIES = 4_000_000  # of A, at the points that may change: 32 MiB as float64
+MAX_ROUNDS = 3
+FAR = 1e9  # in units of the violation; a bound this far away cannot matter
+SOLVER_TOLERANCE = 1e-10  # the smallest that HiGHS takes
+LEFT_OVER = 1 / 8  # of the rounding that is forgiven: a violation that may remain at the end
+
+
+def compute_joint_change(
+    problem: Problem,
+    h: FloatArray,
+    y: FloatArray,
+    below: FloatArray,
+    above: FloatArray,
+    allowed: FloatArray,
+    weight: float,
+) -> float:
+    """Return the change of memberships, in points, that brings all moments back, or its cost, whichever is larger.
+
+    Parameters
+    ----------
+    problem : Problem
+    h : array, shape (N,)
+    y : array, shape (m,)
+    below, above : array, shape (m,)
+        The distances of A^T h to the lower and upper bounds; negative where a bound is violated.
+    allowed : array, shape (m,)
+        The rounding that is already contained in these distances.
+    weight : float
+        The unit of the objective.
+
+    Returns
+    -------
+    float
+        Infinite if no such change was found.
+    """
+    for points in _choose_points(problem, h, y):
+        change = _find_change(problem, h, points, below, above, allowed, weight)
+        if change < np.inf:
+            return change
+    return float("inf")
+
+
+def _choose_points(problem: Problem, h: FloatArray, y: FloatArray) -> Iterator[IndexArray]:
+    """Yield the points that may change: those strictly inside their bounds, then also the nearest to the hyperplane."""
+    max_points = max(100, MAX_ENTRIES // problem.n_moments)
+    inside = np.minimum(h, problem.caps - h)
+    fractional = np.flatnonzero(inside > 0)
+    if fractional.size > max_points:
+        fractional = fractional[np.argsort(-inside[fractional], kind="stable")[:max_points]]
+    if fractional.size:
+        yield fractional
+    if problem.A.table is not None or fractional.size == problem.n_points:
+        return
+    scores = np.abs(problem.weights - problem.A @ y) * problem.caps
+    scores[fractional] = -1.0
+    n_chosen = min(problem.n_points, max_points, 2000 + 4 * problem.n_moments)
+    chosen = np.argpartition(scores, n_chosen - 1)[:n_chosen]
+    yield chosen[problem.caps[chosen] > 0]
+
+
+def _find_change(
+    problem: Problem,
+    h: FloatArray,
+    points: IndexArray,
+    below: FloatArray,
+    above: FloatArray,
+    allowed: FloatArray,
+    weight: float,
+) -> float:
+    """Solve for the change at some points, again for what is left, and check it."""
+    caps = problem.caps[points]
+    entries = problem.A.rows(points) * caps[:, None]
+    if not np.isfinite(entries).all():
+        return float("inf")
+    effect = problem.weights[points] * caps / weight
+    share = np.clip(h[points] / np.where(caps > 0, caps, 1.0), 0.0, 1.0)
+    total = np.zeros(points.size)
+    for _ in range(MAX_ROUNDS):
+        step = _solve_in_units_of_violation(entries, share + total, 1.0 + np.abs(effect), below, above)
+        if step is None:
+            return float("inf")
+        total += step
+        moved = entries.T @ step
+        below, above = below + moved, above - moved
+        if (np.minimum(below, above) >= -LEFT_OVER * allowed).all():
+            beyond = np.maximum(share + total - 1.0, -(share + total))
+            return float(max(np.abs(total).sum(), abs(effect @ total)) + np.maximum(beyond, 0.0).sum())
+    return float("inf")
+
+
+def _solve_in_units_of_violation(
+    entries: FloatArray, share: FloatArray, costs: FloatArray, below: FloatArray, above: FloatArray
+) -> FloatArray | None:
+    """Return the change per point that removes all violations; None if there is none."""
+    from scipy.optimize import linprog  # takes a tenth of a second to import, and most answers do not need it
+
+    row_unit = _median_of_nonzero(entries)
+    unit = float((-np.minimum(below, above) / row_unit).max())
+    scaled = entries / row_unit
+    size = np.maximum(np.abs(scaled).max(axis=1), 1.0)  # of each point: a sentinel gets a unit of its own
+    scaled = (scaled / size[:, None]).T
+    up, down = (1.0 - share) * size / unit, share * size / unit
+    rows, limits = [], []
+    for sign, room in ((1.0, above), (-1.0, below)):
+        near = room / (row_unit * unit) < FAR
+        rows.append(sign * scaled[near])
+        limits.append(room[near] / (row_unit[near] * unit))
+    matrix, limit = np.vstack(rows), np.concatenate(limits)
+    bounds = [(0.0, value if value < FAR else None) for value in np.maximum(np.concatenate([up, down]), 0.0).tolist()]
+    result = linprog(
+        np.tile(costs / size, 2) / np.median(costs / size),
+        A_ub=np.hstack([matrix, -matrix]),
+        b_ub=limit,
+        bounds=bounds,
+        method="highs-ds",
+        options={"primal_feasibility_tolerance": SOLVER_TOLERANCE},
+    )
+    if result.x is None or result.status != 0:
+        return None
+    plus, minus = np.split(result.x, 2)
+    return np.asarray((plus - minus) * unit / size)
+
+
+def _median_of_nonzero(entries: FloatArray) -> FloatArray:
+    """Return the median absolute entry of each column, zeros left out; 1 where all are zero."""
+    sizes = np.where(entries == 0, np.nan, np.abs(entries))
+    empty = np.isnan(sizes).all(axis=0)
+    sizes[:, empty] = 1.0
+    return np.asarray(np.nanmedian(sizes, axis=0))
