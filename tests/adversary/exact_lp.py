@@ -7,9 +7,9 @@
 Nothing here uses the package. The method is a dual simplex with bounds:
 
 1. Every row is multiplied by an integer, and every variable is measured in units of its cap (``h_i = u_i z_i``), so all
-   numbers are integers. Every row has a variable of its own, ``s_j = (M h)_j``. A side without a bound gets one that ``z`` in
-   [0, 1] implies, so every variable has two bounds, and every basis becomes dual feasible when each variable outside the
-   basis stands at the bound that its reduced cost asks for.
+   numbers are integers. Every row has a variable of its own, ``s_j = (M h)_j``. A side without a bound gets one that
+   ``0 <= z <= 1`` implies. So every variable has two bounds, and every basis becomes dual feasible when each variable
+   outside the basis stands at the bound that its reduced cost asks for.
 2. A guess of the basis comes from floats (``scipy.optimize.linprog``). It only saves pivots.
 3. Pivots keep integers (the division by the previous pivot is exact). After many pivots Bland's rule decides, so it ends.
 4. The answer is checked from the integer program alone: the optimum by weak duality, infeasibility by a Farkas vector.
@@ -63,7 +63,7 @@ class LPResult:
     h : list of Fraction
         The optimal h; empty if none is feasible.
     y : list of Fraction
-        The multipliers of the rows: optimal, or a Farkas vector.
+        The multipliers of the rows: optimal, or a Farkas vector; a unit vector for a row whose bounds contradict each other.
     pivots : int
         How many pivots it took.
     """
@@ -94,8 +94,9 @@ def solve_exact(program: ExactLP, *, guess: bool = True) -> LPResult:
         If the answer does not prove itself: a defect of this module.
     """
     scaled = _Integers.of(program)
-    if any(low is not None and high is not None and low > high for low, high in zip(scaled.lower, scaled.upper, strict=True)):
-        return _crossed_bounds(scaled)
+    for j, (low, high) in enumerate(zip(scaled.lower, scaled.upper, strict=True)):
+        if low is not None and high is not None and low > high:  # the row itself is the proof
+            return LPResult(None, [], [Fraction(int(k == j)) for k in range(len(scaled.entries))], 0)
     tableau = _Tableau(scaled)
     if guess:
         tableau.adopt(*_guess_basis(scaled))
@@ -164,16 +165,6 @@ def _to_integers(numbers: list[Fraction]) -> tuple[list[int], Fraction]:
     whole = [number.numerator * (denominator // number.denominator) for number in numbers]
     common = gcd(*whole) or 1
     return [number // common for number in whole], Fraction(denominator, common)
-
-
-def _crossed_bounds(scaled: _Integers) -> LPResult:
-    """Return the proof of a program in which one row has its lower bound above its upper bound."""
-    m = len(scaled.entries)
-    for j, (low, high) in enumerate(zip(scaled.lower, scaled.upper, strict=True)):
-        if low is not None and high is not None and low > high:
-            # s_j <= high and -s_j <= -low together: no single multiplier shows it, so the row itself is the reason.
-            return LPResult(None, [], [Fraction(int(k == j)) for k in range(m)], 0)
-    raise ArithmeticError("no row has crossed bounds.")
 
 
 def _guess_basis(scaled: _Integers) -> tuple[list[int], list[int]]:

@@ -94,7 +94,8 @@ def small_integers(random: Random) -> RawProblem:
     low = random.integers(-4, 2, d).astype(float)
     high = low + random.integers(0, 6, d)
     low[random.random(d) < 0.2], high[random.random(d) < 0.2] = -np.inf, np.inf
-    return RawMatrix(X.astype(float), low, high, random.integers(-2, 5, n).astype(float), random.integers(0, 4, n).astype(float))
+    weights, caps = random.integers(-2, 5, n).astype(float), random.integers(0, 4, n).astype(float)
+    return RawMatrix(X.astype(float), low, high, weights, caps)
 
 
 @family
@@ -333,7 +334,8 @@ def constant_columns(random: Random) -> RawProblem:
 def strided_and_read_only(random: Random) -> RawProblem:
     n, d = _shape(random)
     wide = random.normal(size=(2 * n, d))
-    X = [wide[::2, ::-1], np.asfortranarray(wide)[:n], wide[::-1][:n], np.broadcast_to(wide[0], (n, d))][int(random.integers(4))]
+    views = (wide[::2, ::-1], np.asfortranarray(wide)[:n], wide[::-1][:n], np.broadcast_to(wide[0], (n, d)))
+    X = views[int(random.integers(4))]
     X.setflags(write=False)
     return _labelled_spec(random, X)
 

@@ -25,7 +25,8 @@ MAX_FAILED = 0.005
 SLOW_SECONDS = 30.0
 PROVED = ("OPTIMAL", "EMPTY", "INFEASIBLE")
 COLUMNS = (
-    "family", "problems", "solves", "proved", "EMPTY", "INFEASIBLE", "FAILED", "refused", "unjudged", "wrong", "worst seconds",
+    "family", "problems", "solves", "proved", "EMPTY", "INFEASIBLE", "FAILED", "refused", "unjudged", "wrong",
+    "worst seconds",
 )  # fmt: skip
 
 
@@ -44,7 +45,8 @@ def main(arguments: list[str] | None = None) -> int:
         outcomes.append(outcome)
         if is_finding(outcome):
             print(describe(outcome, options.seed), flush=True)
-    print(f"\n{len(tasks)} problems, {len(outcomes)} answers, {time.perf_counter() - started:.0f} seconds, seed {options.seed}")
+    seconds = time.perf_counter() - started
+    print(f"\n{len(tasks)} problems, {len(outcomes)} answers, {seconds:.0f} seconds, seed {options.seed}")
     print(_align([COLUMNS, *(summary(name, outcomes) for name in names)]))
     possible = [outcome for outcome in outcomes if not FAMILIES[outcome.family].impossible]
     failed = sum(outcome.status == "FAILED" for outcome in possible)

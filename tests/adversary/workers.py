@@ -15,7 +15,7 @@ import momentlp as mlp
 from .families import make_problem
 from .judge import Claim, Truth
 
-__all__ = ["Outcome", "Task", "run_tasks", "run_task"]
+__all__ = ["Outcome", "Task", "run_task", "run_tasks"]
 
 BUILD, SOLVE, JUDGE = "build", "solve", "judge"
 START_SECONDS = 60.0  # more for the first task of a worker, which imports the solvers
@@ -130,7 +130,8 @@ class _Worker:
         task, backend, stage = self.task, self.step.backend, self.step.stage
         if stage == JUDGE:
             status, objection = "UNJUDGED", ""
-        outcome = Outcome(task.family, task.number, backend, status, f"{stage}: {objection}" if objection else "", self.seconds())
+        reason = f"{stage}: {objection}" if objection else ""
+        outcome = Outcome(task.family, task.number, backend, status, reason, self.seconds())
         rest = task.backends[task.backends.index(backend) + 1 :] if backend else ()
         return outcome, replace(task, backends=rest) if rest else None
 
@@ -147,42 +148,41 @@ def run_tasks(tasks: list[Task], jobs: int, time_limit: float) -> Iterator[Outco
     """
     waiting, workers = deque(tasks), [_Worker() for _ in range(min(jobs, len(tasks)))]
     try:
-        for worker in workers:
-            worker.start(waiting.popleft())
-        while any(worker.task for worker in workers):
-            ready = wait([worker.connection for worker in workers if worker.task], timeout=1.0)
+        while waiting or any(worker.task for worker in workers):
             for place, worker in enumerate(workers):
-                if worker.task is None:
-                    continue
-                if worker.connection in ready:
-                    outcome, rest = _receive(worker)
-                elif worker.seconds() > time_limit:
-                    outcome, rest = worker.lost("HANG", f"stopped after {worker.seconds():.0f} seconds")
-                    worker.stop()
-                else:
-                    continue
+                if worker.connection.closed:
+                    workers[place] = _Worker()
+                if workers[place].task is None and waiting:
+                    workers[place].start(waiting.popleft())
+            for worker in _ready(workers, time_limit):
+                outcome, rest = _receive(worker, time_limit)
+                waiting.extendleft([rest] if rest else [])
                 if outcome:
                     yield outcome
-                if rest:
-                    waiting.appendleft(rest)
-                if worker.connection.closed:
-                    workers[place] = worker = _Worker()
-                if worker.task is None and waiting:
-                    worker.start(waiting.popleft())
     finally:
         for worker in workers:
             worker.stop()
 
 
-def _receive(worker: _Worker) -> tuple[Outcome | None, Task | None]:
-    """Handle one message of a worker; one that died is stopped."""
+def _ready(workers: list[_Worker], time_limit: float) -> list[_Worker]:
+    """Wait up to a second and return the workers that sent a message, died or took too long."""
+    busy = [worker for worker in workers if worker.task]
+    sent = wait([worker.connection for worker in busy], timeout=1.0)
+    return [worker for worker in busy if worker.connection in sent or worker.seconds() > time_limit]
+
+
+def _receive(worker: _Worker, time_limit: float) -> tuple[Outcome | None, Task | None]:
+    """Handle one message of a worker; one that died or took too long is stopped, and its outcome returned."""
     try:
-        message = worker.connection.recv()
+        message = (
+            worker.connection.recv() if worker.connection.poll() else worker.lost("HANG", f"over {time_limit:g} seconds")
+        )
     except (EOFError, OSError):
         worker.process.join()
-        lost = worker.lost("CRASH", f"the process ended with exit code {worker.process.exitcode}")
+        message = worker.lost("CRASH", f"the process ended with exit code {worker.process.exitcode}")
+    if isinstance(message, tuple):
         worker.stop()
-        return lost
+        return message
     if message is None:
         worker.task = None
     elif isinstance(message, _Step):
