@@ -57,13 +57,13 @@ def main(arguments: list[str] | None = None) -> int:
 
 def _parser() -> argparse.ArgumentParser:
     parser = argparse.ArgumentParser(description="Run hostile problems on every backend and judge the answers exactly.")
-    parser.add_argument("--problems", type=int, default=5000, help="over all families")
+    parser.add_argument("--problems", type=int, default=5000, help="over all families, about 25 ms each")
     parser.add_argument("--seed", type=int, default=1)
     parser.add_argument("--backends", default="all", help="all, or names with commas between them")
     parser.add_argument("--jobs", type=int, default=1, help="worker processes")
     parser.add_argument("--family", choices=FAMILIES, help="one family alone")
     parser.add_argument("--only", type=int, help="one problem alone, by its number")
-    parser.add_argument("--time-limit", type=float, default=60.0, help="seconds for one solve; a longer one is stopped")
+    parser.add_argument("--time-limit", type=float, default=40.0, help="seconds for one solve; a longer one is stopped")
     return parser
 
 
