@@ -362,3 +362,41 @@ def everything_labelled(random: Random) -> RawProblem:
     n, d = _shape(random)
     X = random.normal(size=(n, d)) * 10.0 ** float(random.integers(-3, 4)) + random.choice([0.0, 1e3])
     return RawSpec(X, labelled=list(range(n)), tolerance=_tolerance(random, X, n))
+
+
+@family
+def several_difficulties_at_once(random: Random) -> RawProblem:
+    """A random choice of repeated rows, units, offsets, a sentinel, sample weights, any tolerance and constraints."""
+    n, d = _shape(random, max_points=40, max_columns=4)
+    X = random.normal(size=(n, d))
+    use = random.random(6) < 0.4
+    if use[0]:
+        X = X[random.integers(0, n, n)].round(2)
+    if use[1]:
+        X = X * 10.0 ** random.uniform(-4, 4, d)
+    if use[2]:
+        X = X + X.std(axis=0) * 10.0 ** random.integers(0, 7, d)
+    if use[3]:
+        X[int(random.integers(n)), int(random.integers(d))] *= 10.0 ** float(random.integers(3, 8))
+    spec = _labelled_spec(random, X.astype(np.float32) if random.random() < 0.2 else X)
+    chosen = random.choice(4, int(random.integers(1, 3)), replace=False) if use[4] else []
+    added = tuple(CONSTRAINTS[int(kind)](random, spec) for kind in chosen)
+    weight = 10.0 ** random.uniform(-2, 2, n) if use[5] else None
+    if weight is not None and spec.tolerance.kind == "standard_error":
+        weight = np.ceil(weight)
+    return RawSpec(spec.X, labelled=spec.labelled, tolerance=spec.tolerance, constraints=added, sample_weight=weight)
+
+
+@family
+def rows_that_exclude_the_empty_set(random: Random) -> RawProblem:
+    """Ask for an activity just below or above the largest that is possible, with the other rows far from their bounds."""
+    n, d = _shape(random, max_columns=3)
+    A = random.normal(size=(n, d)) * 10.0 ** random.uniform(-3, 3, d)
+    caps = random.choice([0.5, 1.0, 2.0], n)
+    largest = np.maximum(A * caps[:, None], 0.0).sum(axis=0)
+    low = np.full(d, -np.inf)
+    step = float(random.choice([-1.0, 1.0])) * 10.0 ** -float(random.integers(1, 9))
+    low[0] = largest[0] * (1.0 + step)
+    high = np.where(random.random(d) < 0.5, np.inf, 2 * np.abs(A).sum(axis=0))
+    high[0] = np.inf
+    return RawMatrix(A, low, high, random.choice([0.5, 1.0, 3.0], n), caps)
