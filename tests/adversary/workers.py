@@ -128,7 +128,7 @@ class _Worker:
         """Return the outcome of a step that did not end, and what is left of the task."""
         assert self.task is not None
         task, backend, stage = self.task, self.step.backend, self.step.stage
-        if stage == JUDGE:
+        if stage == JUDGE and status == "HANG":  # the exact optimum took too long; an error of the judge is a finding
             status, objection = "UNJUDGED", ""
         reason = f"{stage}: {objection}" if objection else ""
         outcome = Outcome(task.family, task.number, backend, status, reason, self.seconds())
