@@ -1,8 +1,8 @@
 """Run the long checks: ``make verify``.
 
 These are each property test with ten thousand examples or more, the tests of exact arithmetic, the corpus of hard problems,
-and the fuzzers for a limited time. As many run at once as there are cores. A line is printed when a check ends, and a table
-at the end. The exit status is 1 if a check failed.
+hostile random problems that are judged in exact arithmetic, and the fuzzers for a limited time. As many run at once as there
+are cores. A line is printed when a check ends, and a table at the end. The exit status is 1 if a check failed.
 """
 
 from __future__ import annotations
@@ -29,6 +29,7 @@ EXACT_TESTS = ("tests/unit/proof",)
 EXAMPLES = re.compile(r"(\d+) passing\b")
 FUZZED = re.compile(r"(\d[\d,]*) (?:executions|runs)")
 PROBLEMS = re.compile(r"^(\d+) problems of", re.MULTILINE)
+HOSTILE = re.compile(r"^(\d+) problems, ", re.MULTILINE)
 PASSED = re.compile(r"(\d+) passed")
 
 
@@ -47,6 +48,7 @@ def main() -> int:
     parser = argparse.ArgumentParser(description="Run the long checks.")
     parser.add_argument("--examples", type=int, default=10_000, help="of each property")
     parser.add_argument("--fuzz-seconds", type=float, default=30.0, help="for each fuzz target")
+    parser.add_argument("--hostile", type=int, default=20_000, help="problems of the adversary, about 25 ms each")
     parser.add_argument("--jobs", type=int, default=os.cpu_count() or 1)
     arguments = parser.parse_args()
     started = time.perf_counter()
@@ -54,7 +56,7 @@ def main() -> int:
     runner = Runner(environment)
     try:
         with ThreadPoolExecutor(arguments.jobs) as pool:
-            rows = list(pool.map(runner.run, checks(arguments.fuzz_seconds)))
+            rows = list(pool.map(runner.run, checks(arguments.fuzz_seconds, arguments.hostile)))
     except KeyboardInterrupt:
         runner.stop()
         raise
@@ -64,7 +66,7 @@ def main() -> int:
     return int(failed > 0)
 
 
-def checks(fuzz_seconds: float) -> list[Check]:
+def checks(fuzz_seconds: float, n_hostile: int) -> list[Check]:
     """Return all checks, the longest first."""
     python = sys.executable
     found = subprocess.run(
@@ -74,6 +76,11 @@ def checks(fuzz_seconds: float) -> list[Check]:
     tests = [line for line in found.stdout.splitlines() if "::" in line]
     profile = ("--hypothesis-profile=verify", "--hypothesis-show-statistics", "-p", "no:cacheprovider", "-q")
     corpus = Check("corpus of hard problems, every backend", (python, "-m", "benchmarks.corpus.run"), PROBLEMS)
+    hostile = Check(
+        "hostile problems judged in exact arithmetic, every backend",
+        (python, "-m", "tests.adversary.run", "--problems", str(n_hostile)),
+        HOSTILE,
+    )
     exact = Check(
         "tests of exact arithmetic, with 1,000 random problems",
         (python, "-m", "pytest", "-q", *EXACT_TESTS),
@@ -81,7 +88,7 @@ def checks(fuzz_seconds: float) -> list[Check]:
     )
     fuzz = Check("fuzzing of all readers", (python, "-m", "fuzz.run", "--seconds", str(fuzz_seconds)), FUZZED, TESTS)
     properties = [Check(_title(test), (python, "-m", "pytest", *profile, test), EXAMPLES) for test in tests]
-    return [corpus, fuzz, exact, *properties]
+    return [corpus, hostile, fuzz, exact, *properties]
 
 
 def _title(test: str) -> str:

@@ -10,6 +10,7 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 
 import numpy as np
+import scipy.sparse as sp
 
 import momentlp as mlp
 from momentlp.testing import half_space
@@ -158,6 +159,37 @@ def sizes(random: Random) -> Iterator[tuple[mlp.Problem, float]]:
                 yield half_space(n, d, int(random.integers(2**31)), tie=tie)
 
 
+def adversarial(random: Random) -> Iterator[mlp.Problem]:
+    """Collect the kinds of problems on which ``tests/adversary`` found wrong answers: numbers of very different size.
+
+    They are sentinels of both signs, columns that are nearly parallel, weights times caps over many decades, offsets with
+    known points, and means of single precision.
+    """
+    for power in (6, 8, 10, 12):
+        X = random.normal(size=(40, 3))
+        X[:2, 0] = 10.0**power, -(10.0**power)
+        for eps in (0.0, 0.1, 5.0):
+            yield mlp.Spec(tolerance=mlp.Absolute(eps)).compile(X, labelled=range(2, 12))
+            yield mlp.Spec(tolerance=mlp.Absolute(eps)).compile(X, labelled=range(1, 12))
+    for power in (3, 5, 7, 9):
+        X = random.normal(size=(40, 3))
+        close = np.hstack([X, X + 10.0**-power * random.normal(size=(40, 3))])
+        yield mlp.Spec(tolerance=mlp.Absolute(1e-3)).compile(close, labelled=range(10))
+    for decades in (2, 4, 6, 8):
+        A, caps = random.normal(size=(40, 3)), 10.0 ** random.uniform(-decades, decades, 40)
+        for weights in (1.0, 1.0 / caps, 10.0 ** random.uniform(-decades, decades, 40)):
+            yield mlp.Problem.from_arrays(A, 0.0, 0.0, weights=weights, caps=caps)
+    for power in (3, 6, 9, 12):
+        X = 10.0**power + random.normal(size=(40, 3))
+        known = mlp.Known(positives=range(5), negatives=[39])
+        for tolerance in (mlp.Absolute(0.0), mlp.Absolute(0.5), mlp.Relative(0.01)):
+            yield mlp.Spec(tolerance=tolerance, constraints=[known]).compile(X, labelled=range(10))
+    for offset in (0.0, 1e2, 1e4, 1e6):
+        X = (offset + random.normal(size=(40, 3))).astype(np.float32)
+        yield mlp.Spec().compile(X, labelled=range(7))
+        yield mlp.Spec().compile(sp.csr_array(X), labelled=range(7))
+
+
 FAMILIES: dict[str, Callable[[Random], Iterator[mlp.Problem | tuple[mlp.Problem, float]]]] = {
     "degenerate": degenerate,
     "nearly infeasible": nearly_infeasible,
@@ -169,4 +201,5 @@ FAMILIES: dict[str, Callable[[Random], Iterator[mlp.Problem | tuple[mlp.Problem,
     "kernels and squares": features,
     "constraints": constraints,
     "1 to 100,000 points": sizes,
+    "found by the adversary": adversarial,
 }
