@@ -28,6 +28,7 @@ from momentlp.errors import (
     MomentLPError,
     OnlyLabelledWarning,
     OptionError,
+    SentinelWarning,
     SolverError,
     SpecError,
 )
@@ -120,6 +121,7 @@ __all__ = [
     "Progress",
     "Quadratic",
     "Relative",
+    "SentinelWarning",
     "Separator",
     "Share",
     "SmallestTolerance",

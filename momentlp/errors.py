@@ -17,6 +17,7 @@ __all__ = [
     "MomentLPError",
     "OnlyLabelledWarning",
     "OptionError",
+    "SentinelWarning",
     "SolverError",
     "SpecError",
 ]
@@ -190,4 +191,27 @@ class OnlyLabelledWarning(UserWarning):
     ...     solution = mlp.solve(problem)
     >>> [warning.category.__name__ for warning in caught]
     ['OnlyLabelledWarning']
+    """
+
+
+class SentinelWarning(UserWarning):
+    """A few entries of a column are so far beyond the rest that they probably stand for missing values.
+
+    Typical are 999999999 or -9999 in a column of values near 1: one such entry decides the mean of the column. The message
+    names the columns, the rows and the value. Impute the entries, drop the rows or clip the column before
+    :meth:`Spec.compile <momentlp.Spec.compile>`. If the values are meant, the filters of :mod:`warnings` turn the warning
+    off.
+
+    Examples
+    --------
+    >>> import warnings
+    >>> import numpy as np
+    >>> import momentlp as mlp
+    >>> X = np.linspace(0.0, 1.0, 200)[:, None]
+    >>> X[7] = 999999999
+    >>> with warnings.catch_warnings(record=True) as caught:
+    ...     warnings.simplefilter("always")
+    ...     solution = mlp.solve(mlp.Spec().compile(X, labelled=range(5)))
+    >>> print(str(caught[0].message)[:42])
+    column 'x0' holds 999999999 (row 7). That
     """

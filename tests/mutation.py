@@ -99,7 +99,7 @@ MUTANTS = (
     Mutant("an infeasible point is returned at a limit", "momentlp/solving", "return h * float(multiples.min())", "return h"),
     Mutant("a worker process has no deadline", "momentlp/solving/isolation.py", "        if options.time_limit is None:\n            return None", "        if True:\n            return None"),
     # from a spec to a problem, from a solution to a separator, files
-    Mutant("weights of labelled points are ignored", "momentlp/spec", "features.T @ weights / weights.sum()", "features.T @ (0 * weights + 1) / weights.size"),
+    Mutant("weights of labelled points are ignored", "momentlp/spec", "mean = column_mean(features, weights)", "mean = column_mean(features)"),
     Mutant("a standard error without its square root", "momentlp/spec", 'spread / np.sqrt(size), "mean")', 'spread / size, "mean")'),
     Mutant("minimum and maximum share are swapped", "momentlp/spec", "self.low * total, self.high * total", "(1 - self.high) * total, (1 - self.low) * total"),
     Mutant("the hyperplane is shifted", "momentlp/solution", "level = 1.0 - sum(", "level = 1.0 + sum("),

@@ -3,12 +3,17 @@
 swiglpk holds Python's global lock while GLPK works. So the simplex runs in slices of a fixed number of iterations: between
 two slices other threads run, Ctrl-C arrives, and progress is reported. The number depends on the size of the problem and
 not on the clock, so that results are the same every time.
+
+Where columns are nearly parallel the simplex may cycle: a problem of 43 points runs a million iterations and more without an
+end. So every method has a budget of iterations, far more than it ever needed on problems that it solves. After that the next
+method of :data:`ALTERNATIVES` starts again from the first basis, and after the last one the answer is FAILED.
 """
 
 from __future__ import annotations
 
 import time
 from collections.abc import Mapping
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -20,8 +25,13 @@ from momentlp_glpk.options import INTERIOR_OPTIONS, SIMPLEX_OPTIONS, check_toler
 __all__ = ["run_interior", "run_simplex"]
 
 ENTRIES_PER_SLICE = 100_000_000  # entries of the matrix that one slice touches: some tenths of a second
+MAX_SLICE = 10_000  # iterations of a slice: some hundredths of a second for the smallest problems
 MIN_SLICE = 20  # iterations: a slice starts with a copy of the matrix, which costs as much as ten iterations
 MAX_LIMIT = 2**31 - 1  # the largest limit that GLPK can hold
+BUDGET_PER_VARIABLE, MIN_BUDGET = 10, 5_000  # iterations of a method: so many for each row and column, and so many more
+
+# What to change, by GLPK's own names, if the simplex cycles. The first method is the default; see `_simplex_control`.
+ALTERNATIVES: tuple[dict[str, Any], ...] = ({}, {"meth": "primal", "r_test": "har"}, {"meth": "dual", "r_test": "std"})
 
 RETURN_CODES = {
     "GLP_EBADB": "the basis is invalid",
@@ -68,26 +78,53 @@ def run_simplex(
     """
     import swiglpk as glpk
 
-    control = _simplex_control(native, options)
-    solver = glpk.glp_exact if exact else glpk.glp_simplex
+    for changes in ALTERNATIVES:
+        if changes and (exact or changes.keys() & native.keys()):
+            continue  # the caller chose the method
+        glpk.glp_std_basis(handle)
+        control = _simplex_control({**changes, **native}, options)
+        code, is_cycling = _run_slices(handle, control, options, program, exact=exact, started=started)
+        if not is_cycling:
+            break
+    primals, duals, done = glpk.get_col_primals(handle), glpk.get_row_duals(handle), glpk.glp_get_it_cnt(handle)
+    answer = _build_answer(program, code, glpk.glp_get_status(handle), primals, duals, iterations=done)
+    if not is_cycling:
+        return answer
+    reason = f"GLPK: no end after {done} iterations, so the simplex is probably cycling"
+    return replace(answer, outcome=Outcome.FAILED, message=reason)
+
+
+def _run_slices(
+    handle: Any, control: Any, options: Options, program: LinearProgram, *, exact: bool, started: float
+) -> tuple[int, bool]:
+    """Run one method of the simplex, a slice of iterations at a time; the arguments are those of :func:`run_simplex`.
+
+    Returns
+    -------
+    code : int
+        GLPK's return code.
+    is_cycling : bool
+        Whether the method has used up its budget of iterations. It has none if the caller gave an iteration limit.
+    """
+    import swiglpk as glpk
+
     # Presolve works on a copy and loses its state between calls; exact arithmetic is slow to start. Both run in one piece.
     sliced = not (exact or control.presolve)
-    slice_length = max(MIN_SLICE, ENTRIES_PER_SLICE // max(1, program.matrix.nnz)) if sliced else MAX_LIMIT
-    limit = MAX_LIMIT if options.iteration_limit is None else options.iteration_limit
+    slice_length = max(MIN_SLICE, min(MAX_SLICE, ENTRIES_PER_SLICE // max(1, program.matrix.nnz))) if sliced else MAX_LIMIT
+    solver, limit = glpk.glp_exact if exact else glpk.glp_simplex, options.iteration_limit
+    if limit is None:
+        limit = min(MAX_LIMIT, glpk.glp_get_it_cnt(handle) + MIN_BUDGET + BUDGET_PER_VARIABLE * sum(program.matrix.shape))
     while True:
-        done = glpk.glp_get_it_cnt(handle)
-        control.it_lim = min(slice_length, limit - done)
+        control.it_lim = min(slice_length, limit - glpk.glp_get_it_cnt(handle))
         if options.time_limit is not None:
             left = options.time_limit - (time.perf_counter() - started)
             control.tm_lim = int(np.clip(left * 1000, 0, MAX_LIMIT))
         code = solver(handle, control)
         done = glpk.glp_get_it_cnt(handle)
         if code != glpk.GLP_EITLIM or done >= limit:
-            break
+            return code, code == glpk.GLP_EITLIM and options.iteration_limit is None
         if options.progress is not None:
             options.progress(Progress(done, time.perf_counter() - started, glpk.glp_get_obj_val(handle)))
-    primals, duals = glpk.get_col_primals(handle), glpk.get_row_duals(handle)
-    return _build_answer(program, code, glpk.glp_get_status(handle), primals, duals, iterations=done)
 
 
 def _simplex_control(native: Mapping[str, Any], options: Options) -> Any:

@@ -50,7 +50,8 @@ def main() -> int:
     parser.add_argument("--family", action="append", choices=list(FAMILIES))
     parser.add_argument("--backend", action="append", choices=[info.name for info in mlp.backends()])
     arguments = parser.parse_args()
-    warnings.simplefilter("ignore", mlp.OnlyLabelledWarning)
+    for category in (mlp.OnlyLabelledWarning, mlp.SentinelWarning):
+        warnings.simplefilter("ignore", category)
     names = arguments.backend or [info.name for info in mlp.backends() if info.available]
     tallies = {name: Tally() for name in names}
     made: Counter[str] = Counter()

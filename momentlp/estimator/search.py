@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Mapping
+from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -17,6 +18,7 @@ from momentlp.estimator.nearest_to_mean import nearest_to_mean
 from momentlp.features import FittedMap, Spectral, interpolate_values, smooth_values
 from momentlp.points.arrays import FloatArray, IndexArray, Matrix
 from momentlp.problem.problem import Problem
+from momentlp.problem.sentinels import sentinels_reported
 from momentlp.solution.solution import Solution
 from momentlp.solving.solve_problem import solve
 from momentlp.solving.tolerance_path import path
@@ -140,11 +142,14 @@ class Search:
 
     def run(self, counts: FloatArray | None = None, start: Solution | None = None) -> SearchResult:
         """Solve the problem for a labelled sample, from the solution of a similar problem if one is given."""
-        return self.read(self._nearest_to_mean(self._solve(self.problem(counts), start)))
+        with _report_sentinels(counts):
+            solution = self._solve(self.problem(counts), start)
+        return self.read(self._nearest_to_mean(solution))
 
     def solve_path(self, tolerances: FloatArray, counts: FloatArray | None = None) -> list[Solution]:
         """Solve at many multiples of the tolerance, each from the solution of the one before."""
-        solutions = path(self.problem(counts), tolerances, self.backend, relative=True, **self.options)
+        with _report_sentinels(counts):
+            solutions = path(self.problem(counts), tolerances, self.backend, relative=True, **self.options)
         return [self._nearest_to_mean(solution) for solution in solutions]
 
     def read(self, solution: Solution) -> SearchResult:
@@ -186,7 +191,8 @@ class Search:
 
     def _nearest_to_mean(self, solution: Solution) -> Solution:
         """Take the set nearest to the mean where only a constraint limits the size."""
-        return nearest_to_mean(solution, self._solve, float(self.options["tol"]))
+        with sentinels_reported():
+            return nearest_to_mean(solution, self._solve, float(self.options["tol"]))
 
     def _apply_margin(self, solution: Solution, share: FloatArray) -> FloatArray:
         """Set the share of points near the hyperplane to 0: other points that a wide tolerance lets in lie there.
@@ -216,6 +222,11 @@ class Search:
         everywhere[present] = smooth
         everywhere[absent] = interpolate_values(fitted, smooth, self.points[absent])
         return everywhere
+
+
+def _report_sentinels(counts: FloatArray | None) -> AbstractContextManager[None]:
+    """Report sentinels with the labelled points themselves, but not once more for each of their resamples."""
+    return nullcontext() if counts is None else sentinels_reported()
 
 
 def _check_solution(solution: Solution) -> None:

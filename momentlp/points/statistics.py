@@ -15,7 +15,7 @@ from momentlp.errors import CompileError, DataError
 from momentlp.points.arrays import FloatArray, Matrix, is_sparse
 from momentlp.points.chunked import Chunked, Floats, RowMap, rows_per_step, split_rows
 
-__all__ = ["ColumnStatistics", "column_spread", "summarise"]
+__all__ = ["ColumnStatistics", "column_mean", "column_spread", "summarise"]
 
 CACHE_BYTES = 1 << 20  # of floats that are processed together, so that they stay in the cache
 
@@ -142,6 +142,59 @@ def _summarise_chunk(maps: tuple[RowMap | None, ...], chunk: Floats) -> list[Col
 def _find_not_finite(values: Floats, owner: str = "") -> _NotFinite:
     row, column = np.argwhere(~np.isfinite(values))[0].tolist()
     return _NotFinite(row, column, float(values[row, column]), owner)
+
+
+@np.errstate(over="ignore", invalid="ignore")
+def column_mean(X: Matrix, weights: FloatArray | None = None) -> FloatArray:
+    """Return the mean of each column, accurate to about one unit in the last place of float64.
+
+    A running sum of n numbers loses up to n units. So the mean is computed twice: the second pass adds the mean of the
+    deviations from the first, ``mean + sum_i w_i (x_i - mean) / sum_i w_i``. All sums are in float64, also those of float32
+    data. In a sparse column both passes see the stored entries only; the zeros count in the weight of the column.
+
+    Parameters
+    ----------
+    X : array or csr_array, shape (n, d)
+        In memory.
+    weights : array, shape (n,), optional
+        Of the rows, none negative and not all zero. Default: all one.
+
+    Returns
+    -------
+    array, shape (d,)
+
+    Examples
+    --------
+    >>> column_mean(np.full((1000, 1), 0.1)), column_mean(sp.csr_array([[0.1], [0.0], [0.2]]), np.array([1.0, 0.0, 1.0]))
+    (array([0.1]), array([0.15]))
+    """
+    weights = np.ones(X.shape[0]) if weights is None else weights
+    if is_sparse(X):
+        return _sparse_column_mean(sp.csr_array(X), weights)
+    mean, total = np.zeros(X.shape[1]), weights.sum()
+    spans = split_rows(X.shape[0], max(1, CACHE_BYTES // (8 * max(1, X.shape[1]))))
+    for _ in range(2):
+        # numpy adds pairwise, with less rounding, along an axis that is contiguous
+        sums = [np.sum(np.ascontiguousarray((X[rows] - mean).T) * weights[rows], axis=1) for rows in spans]
+        mean = _add_finite(mean, np.sum(sums, axis=0) / total)
+    return mean
+
+
+def _sparse_column_mean(X: Matrix, weights: FloatArray) -> FloatArray:
+    """Return the mean of the stored entries of each column, times their share of the weight."""
+    column, times, n_columns = X.indices, np.repeat(weights, np.diff(X.indptr)), X.shape[1]
+    stored = np.bincount(column, times, minlength=n_columns)
+    divisor = np.where(stored > 0, stored, 1.0)
+    mean = np.zeros(n_columns)
+    for _ in range(2):
+        sums = np.bincount(column, times * (X.data - mean[column]), minlength=n_columns)
+        mean = _add_finite(mean, sums / divisor)
+    return np.asarray(mean * stored / weights.sum())
+
+
+def _add_finite(mean: FloatArray, correction: FloatArray) -> FloatArray:
+    """Return ``mean + correction``; a mean that has overflowed stays as it is."""
+    return np.where(np.isfinite(mean), mean + correction, mean)
 
 
 def column_spread(X: Matrix, constant: float = 1.0, weights: FloatArray | None = None) -> FloatArray:

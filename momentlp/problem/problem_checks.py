@@ -36,6 +36,13 @@ def check_block(block: MomentBlock, n_points: int) -> None:
     name = block.names[0] if block.names else "?"
     if block.n_points != n_points:
         raise DataError(f"the block of moment {name!r} has {block.n_points} points, but the first one has {n_points}.")
+    if block.__dict__.get("_is_checked"):
+        return  # with every constraint the blocks before it become part of a new problem
+    _check_arrays(block, name)
+    block.__dict__["_is_checked"] = True
+
+
+def _check_arrays(block: MomentBlock, name: str) -> None:
     width = block.origin.size
     shapes = [(block.features.shape[1], width, "features"), (block.shift.size, block.n_moments, "shift")]
     shapes += [(block.lower.size, block.n_moments, "lower"), (block.upper.size, block.n_moments, "upper")]

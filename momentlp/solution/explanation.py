@@ -24,6 +24,7 @@ import scipy.sparse as sp
 
 from momentlp.problem.moment_block import MomentBlock
 from momentlp.problem.problem import Problem
+from momentlp.problem.sentinels import sentinels_reported
 from momentlp.proof.infeasibility import append_points, proves_infeasible
 from momentlp.status import Status
 
@@ -122,6 +123,7 @@ class Explanation:
         return "\n".join(lines)
 
 
+@sentinels_reported()
 def explain(solution: Solution, solve: Solver) -> Explanation:
     """Explain an EMPTY or INFEASIBLE solution; see :meth:`momentlp.Solution.explain`.
 

@@ -19,6 +19,7 @@ from momentlp.backend.registry import backends as registered_backends
 from momentlp.backend.registry import find_backend
 from momentlp.errors import BackendUnavailableError, DataError, MomentLPError, OptionError
 from momentlp.problem.problem import Problem
+from momentlp.problem.sentinels import sentinels_reported, warn_about_sentinels
 from momentlp.runtime.argument_checks import check_function, check_integer
 from momentlp.runtime.atomic_files import write_atomically
 from momentlp.runtime.html_table import html_table
@@ -216,6 +217,7 @@ def compare(
     chosen = _check_arguments(problem, backends, repeat, on_start, options)
     runs: list[list[dict[str, Any]]] = [[] for _ in chosen]
     solutions: dict[str, Solution] = {}
+    warn_about_sentinels(problem)
     for _ in range(repeat):
         for position, backend in enumerate(chosen):
             label = backend if isinstance(backend, str) else repr(backend)
@@ -271,7 +273,8 @@ def _measure(
     try:
         with peak_memory() as peak:
             start = time.perf_counter()
-            solution = solve(problem, backend, **options)
+            with sentinels_reported():
+                solution = solve(problem, backend, **options)
             seconds = time.perf_counter() - start
     except BackendUnavailableError as error:
         return record | {"status": "unavailable", "message": str(error)}, None

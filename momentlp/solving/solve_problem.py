@@ -29,6 +29,7 @@ from momentlp.errors import OnlyLabelledWarning, OptionError
 from momentlp.points.arrays import FloatArray
 from momentlp.problem.problem import Problem
 from momentlp.problem.rounding import join_sides, relax_means
+from momentlp.problem.sentinels import warn_about_sentinels
 from momentlp.proof.certificate import Certificate
 from momentlp.proof.dual_bound import dual_bound
 from momentlp.proof.infeasibility import elastic_problem
@@ -143,6 +144,9 @@ def solve(
 
     Warns
     -----
+    SentinelWarning
+        Before the solver starts, if a few entries of a column are so far beyond the rest that they probably stand for
+        missing values.
     OnlyLabelledWarning
         If there are so many moments that the set found is the labelled set itself.
 
@@ -180,6 +184,7 @@ def solve(
         native={**solver.native, **common.native},
     )
     _check_capabilities(solver, common)
+    warn_about_sentinels(problem)
     with one_blas_thread():
         solution = _solve_and_prove(problem, Request(solver, common, tol, repair, StepTimer()))
     solution = replace(solution, resolve=partial(solve, backend=solver.name))

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator
+from contextlib import nullcontext
 from dataclasses import dataclass
 from typing import Any, overload
 
@@ -13,6 +14,7 @@ from momentlp.backend.interface import Backend, Capability
 from momentlp.errors import DataError, OptionError
 from momentlp.points.arrays import FloatArray
 from momentlp.problem.problem import Problem
+from momentlp.problem.sentinels import sentinels_reported
 from momentlp.runtime.argument_checks import check_bool, check_function
 from momentlp.runtime.html_table import html_table, shorten_rows
 from momentlp.solution.solution import Solution
@@ -182,7 +184,8 @@ def path(
         current = problem.with_tolerance(value, relative=relative)
         solver = resolve_backend(backend, current, options.get("options"))
         start = solutions[-1] if solutions and Capability.START in solver.capabilities else None
-        solutions.append(solve(current, solver, start=start, **options))
+        with sentinels_reported() if solutions else nullcontext():
+            solutions.append(solve(current, solver, start=start, **options))
         if stop is not None and stop(solutions[-1]):
             break
     return Path(np.array(values[: len(solutions)]), tuple(solutions), relative)

@@ -13,6 +13,7 @@ from momentlp.errors import CompileError, DataError
 from momentlp.features import FeatureMap, FittedMap, TransductiveMap, depends_on_labels
 from momentlp.points.arrays import FloatArray, IndexArray, Matrix, is_sparse
 from momentlp.points.chunked import Chunked
+from momentlp.points.statistics import column_mean
 from momentlp.points.validation import as_indices, as_vector, reject_index_labels
 from momentlp.problem.moment_block import MomentBlock
 from momentlp.problem.problem import Problem
@@ -252,10 +253,7 @@ def with_distinct_names(parts: Sequence[Part]) -> tuple[Part, ...]:
 
 def _mean(features: Any, weights: FloatArray | None) -> FloatArray:
     """Return the weighted mean of each feature; exactly the common value where all are equal, without rounding."""
-    if weights is None or (weights == 1.0).all():
-        mean = np.ravel(np.asarray(features.mean(axis=0, dtype=np.float64))).astype(np.float64)
-    else:
-        mean = np.asarray(features.T @ weights / weights.sum(), dtype=np.float64)
+    mean = column_mean(features, weights)
     low, high = (_per_column(features, extreme) for extreme in ("min", "max"))
     return np.where(low == high, low, mean)
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-from itertools import permutations
 from pathlib import Path
 from typing import Annotated, Any, Literal, Self
 
@@ -22,6 +21,7 @@ from momentlp.points.statistics import summarise
 from momentlp.points.validation import as_sample, as_vector
 from momentlp.problem.problem import Problem
 from momentlp.runtime.atomic_files import write_atomically
+from momentlp.spec.consistency import find_contradiction
 from momentlp.spec.constraints import Constraint
 from momentlp.spec.data import Data
 from momentlp.spec.prepared import Prepared, fit_part, with_distinct_names
@@ -69,9 +69,9 @@ class Spec(Declared):
     @model_validator(mode="after")
     def _check_consistent(self) -> Self:
         """Refuse constraints that contradict each other whatever the data."""
-        for first, second in permutations(range(len(self.constraints)), 2):
-            if why := self.constraints[first].contradicts(self.constraints[second]):
-                raise ValueError(f"constraints.{first} and constraints.{second} contradict each other: {why}.")
+        if found := find_contradiction(self.constraints):
+            first, second, why = found
+            raise ValueError(f"constraints.{first} and constraints.{second} contradict each other: {why}.")
         return self
 
     def compile(

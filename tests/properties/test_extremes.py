@@ -13,6 +13,8 @@ import momentlp as mlp
 from momentlp.proof.infeasibility import proves_infeasible
 from momentlp.testing.faults import Faulty
 
+pytestmark = pytest.mark.filterwarnings("ignore::momentlp.SentinelWarning")  # outliers are what these tests are about
+
 PROVED = (mlp.Status.OPTIMAL, mlp.Status.EMPTY)
 
 

@@ -1,7 +1,9 @@
 """Run a job with many problems in several worker processes.
 
 Every worker has a pipe of its own to this process. So when a worker dies, :meth:`_Pool._on_worker_exit` knows which problem
-it was working on; the other problems are not affected.
+it was working on; the other problems are not affected. A worker that dies while it starts has no problem yet, and
+another one is started. After :data:`MAX_FAILED_STARTS` in a row the work goes on with the workers that are left; without
+any, one problem after the other fails. Finished results are kept in every case.
 
 A problem is sent to a worker as a small pickle. Its large arrays are in memory that all processes map
 (:mod:`momentlp.runtime.shared_arrays`), for as long as a problem in work needs them; they are not sent. The problem is not
@@ -37,6 +39,7 @@ __all__ = ["OnResult", "run_in_pool"]
 OnResult = Callable[[int, Any, bool, Any], None]  # takes the index of a problem, the problem, and what Job.run returns
 
 WORKER_MODULE = "momentlp.solving.many.pool_worker"
+MAX_FAILED_STARTS = 3  # workers in a row that die while they start, before a problem fails for lack of a worker
 TAKEN_PER_WORKER = 2  # problems taken from the caller at a time: one in work, one waiting
 THREAD_VARIABLES = (
     "OMP_NUM_THREADS",
@@ -67,7 +70,8 @@ def run_in_pool(job: Job, problems: Iterable[Any], on_result: OnResult, n_worker
     OptionError
         If the job cannot be sent to a worker.
     SolverError
-        If a worker cannot be started.
+        If not one worker can be started. If workers cannot be replaced later, the problems that are left without a worker
+        fail, each with a SolverError.
     """
     with _Pool(job.with_solver_threads(threads), on_result, n_workers, threads) as pool:
         for index, item in enumerate(problems):
@@ -143,11 +147,15 @@ class _Pool:
     retries : deque of _Task
         Problems whose worker died. Each is tried once more, in a fresh worker with no other one beside it: several large
         problems may have run out of memory together.
+    n_failed_starts : int
+        Workers in a row that died while they started.
+    any_started : bool
+        Whether any worker was ever ready for work.
     """
 
     def __init__(self, job: Job, on_result: OnResult, n_workers: int, threads: int) -> None:
         self.on_result, self.n_workers = on_result, n_workers
-        self.n_unfinished = 0
+        self.n_unfinished, self.n_failed_starts, self.any_started = 0, 0, False
         self.waiting: deque[_Task] = deque()
         self.retries: deque[_Task] = deque()
         self.workers: list[_PoolWorker] = []
@@ -211,11 +219,14 @@ class _Pool:
         if worker is None:
             return True  # a message from a worker that was stopped meanwhile
         if kind == "ready":
-            worker.is_ready = True
+            worker.is_ready = self.any_started = True
+            self.n_failed_starts = 0
         elif kind == "log" and self.log is not None:
             self.log(*content)
         elif kind == "refused":
-            raise OptionError(*content)
+            if not self.any_started:
+                raise OptionError(*content)
+            # Other workers could load the job. The exit of this one follows, and counts as a failed start.
         elif kind == "result":
             self._read_result(worker.end_task(), *content)
         else:  # WORKER_EXITED, or UNREADABLE: a worker that sends what cannot be read is stopped
@@ -227,22 +238,38 @@ class _Pool:
 
     def _assign_work(self) -> None:
         """Give waiting problems to free workers, and start workers that are missing."""
-        queue, n_workers = self.waiting, self.n_workers
         if self.retries:
-            if any(worker.task is not None for worker in self.workers):
-                return  # a retry runs alone
-            queue, n_workers = self.retries, 1
+            self._assign_retry()
+            return
+        if any(worker.task is not None and worker.task.worker_died for worker in self.workers):
+            return  # a retry is running
+        for worker in self.workers:
+            if self.waiting and worker.is_ready and worker.task is None:
+                worker.start_task(self.waiting.popleft())
+        if self.n_failed_starts >= MAX_FAILED_STARTS and any(worker.is_ready for worker in self.workers):
+            return  # go on with the workers that are left
+        n_starting = sum(not worker.is_ready for worker in self.workers)
+        for _ in range(min(len(self.waiting) - n_starting, self.n_workers - len(self.workers))):
+            self._start_worker()
+
+    def _assign_retry(self) -> None:
+        """Give the first retry to a fresh worker, alone. The other workers are kept until the fresh one has started."""
+        if any(worker.task is not None for worker in self.workers):
+            return
+        fresh = [worker for worker in self.workers if worker.is_unused]
+        if not fresh:
+            self._start_worker()
+        elif chosen := next((worker for worker in fresh if worker.is_ready), None):
             for worker in [worker for worker in self.workers if not worker.is_unused]:
                 self.workers.remove(worker)
                 worker.stop()
-        elif any(worker.task is not None and worker.task.worker_died for worker in self.workers):
-            return  # a retry is running
-        for worker in self.workers[:n_workers]:
-            if queue and worker.is_ready and worker.task is None:
-                worker.start_task(queue.popleft())
-        n_starting = sum(not worker.is_ready for worker in self.workers)
-        for _ in range(min(len(queue) - n_starting, n_workers - len(self.workers))):
+            chosen.start_task(self.retries.popleft())
+
+    def _start_worker(self) -> None:
+        try:
             self.workers.append(_PoolWorker(self.packed_job, self.inbox, self.environment))
+        except OSError as error:  # too many processes, or too little memory for one more
+            self._on_failed_start(f"could not be started ({error_text(error)})")
 
     def _read_result(self, task: _Task, packed: Packed) -> None:
         try:
@@ -267,10 +294,8 @@ class _Pool:
         worker.stop(grace=SECONDS_TO_END)
         how = worker.describe_exit()
         if not worker.is_ready:
-            raise SolverError(
-                f"a worker process {how} before it could take work: use n_jobs=1, or read what it printed on standard error."
-            )
-        if task is not None and task.worker_died:
+            self._on_failed_start(f"{how} before it could take work")
+        elif task is not None and task.worker_died:
             reason = (
                 f"the worker process of problem {task.index} {how}. It was the second attempt, and no other problem ran "
                 "beside it. If it ran out of memory, make the problem smaller; if not, save it with problem.save(path) and "
@@ -280,3 +305,20 @@ class _Pool:
         elif task is not None:
             task.worker_died = True
             self.retries.append(task)
+
+    def _on_failed_start(self, how: str) -> None:
+        """Handle a worker that did not start: after some in a row, a problem that only such a worker could take fails."""
+        self.n_failed_starts += 1
+        if self.n_failed_starts < MAX_FAILED_STARTS or any(not worker.is_ready for worker in self.workers):
+            return  # another one is starting, or will be started
+        hint = "use n_jobs=1, or read what it printed on standard error."
+        if not self.any_started:
+            raise SolverError(f"a worker process {how}: {hint}")
+        queue = self.retries or self.waiting
+        if self.retries or (queue and not self.workers):
+            task = queue.popleft()
+            reason = (
+                f"problem {task.index} has no worker process: {self.n_failed_starts} in a row did not start, and the last "
+                f"{how}. The results of other problems are kept. For this one {hint}"
+            )
+            self._finish(task, False, SolverError(reason))

@@ -149,7 +149,8 @@ def solve_many(
         If an argument is wrong; raised before any work is done. An option that only the solver can refuse raises as soon as
         the solver refuses it.
     SolverError
-        If no worker process can be started.
+        If no worker process can be started. If workers die and cannot be replaced, the results that are finished are
+        returned, and the problems left without a worker are FailedSolve.
 
     Examples
     --------

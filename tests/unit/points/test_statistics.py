@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from fractions import Fraction
 from typing import Any
 
 import numpy as np
@@ -12,7 +13,7 @@ from helpers.chunked_points import (
     points,
 )
 
-from momentlp.points.statistics import ColumnStatistics, column_spread
+from momentlp.points.statistics import ColumnStatistics, column_mean, column_spread
 
 
 def test_the_statistics_of_parts_add_up() -> None:
@@ -52,3 +53,33 @@ def test_statistics_say_whether_all_entries_are_finite() -> None:
     for bad in (np.nan, np.inf, -np.inf):
         X[5, 2] = bad
         assert not ColumnStatistics.of(X).finite
+
+
+def exact_mean(column: np.ndarray, weights: np.ndarray) -> float:
+    """Return the mean of a column in rational arithmetic, rounded once."""
+    total = sum(Fraction(float(w)) * Fraction(float(x)) for w, x in zip(weights, column, strict=True))
+    return float(total / sum(Fraction(float(w)) for w in weights))
+
+
+@pytest.mark.parametrize("build", [np.asarray, sp.csr_array])
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+@pytest.mark.parametrize("weighted", [False, True])
+def test_a_mean_is_accurate_in_the_last_place(build: Any, dtype: Any, weighted: bool) -> None:
+    random = np.random.default_rng(3)
+    X = np.column_stack([np.full(4000, 0.1), random.random(4000), 1e6 + random.random(4000), random.lognormal(size=4000)])
+    X[:, 3] *= random.random(4000) < 0.3  # a sparse column: its zeros count
+    X = X.astype(dtype)
+    weights = random.integers(0, 4, 4000) / 8 if weighted else np.ones(4000)
+    exact = np.array([exact_mean(column, weights) for column in X.T])
+    np.testing.assert_array_max_ulp(column_mean(build(X), weights if weighted else None), exact, maxulp=2)
+
+
+def test_the_mean_of_a_column_without_entries_is_zero() -> None:
+    X = sp.csr_array(np.array([[0.0, 2.0], [0.0, 0.0]]))
+    assert column_mean(X).tolist() == [0.0, 1.0]
+    assert column_mean(X, np.array([0.0, 1.0])).tolist() == [0.0, 0.0]
+
+
+@pytest.mark.parametrize("build", [np.asarray, sp.csr_array])
+def test_a_mean_that_overflows_is_not_made_nan(build: Any) -> None:
+    assert column_mean(build(np.full((4, 1), 1e308))).tolist() == [np.inf]

@@ -101,8 +101,8 @@ def test_a_vertex_outside_its_bounds_is_named() -> None:
 
 
 def test_floats_are_converted_without_rounding() -> None:
-    """The mean of 0, 0.1 and 0.2 is no float. Exact arithmetic sees the rounding error of the nearest float."""
-    X = np.array([[0.0, 0.0], [0.1, 0.3], [0.2, 0.6]])
+    """The mean of 0, 0.1 and 0.3 is no float. Exact arithmetic sees the rounding error of the nearest float."""
+    X = np.array([[0.0, 0.0], [0.1, 0.4], [0.3, 0.7]])
     solution = mlp.solve(mlp.Spec(tolerance=mlp.Absolute(0.0)).compile(X, labelled=[0, 1, 2]))
     proof = solution.certificate.exact()
     assert solution.objective == pytest.approx(3.0)

@@ -9,9 +9,9 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from helpers.many_problems import on_linux
+from helpers.many_problems import on_linux, small
 from helpers.obedient_worker import Unloadable
-from helpers.processes import is_running
+from helpers.processes import is_running, wait_until
 
 import momentlp as mlp
 from momentlp.solving.many import pool
@@ -107,6 +107,107 @@ def test_a_worker_that_dies_before_it_takes_work_is_an_error(tmp_path: Path, mon
     use_worker(tmp_path, monkeypatch, "def main():\n    raise SystemExit(4)\n")
     with pytest.raises(mlp.SolverError, match="a worker process ended with exit code 4 before it could take work"):
         results_of([os.getpid])
+
+
+def meet(folder: Path, own: str, other: str) -> mlp.Problem:
+    """Wait for another process that does the same, so that both are at work at once."""
+    (folder / own).touch()
+    assert wait_until((folder / other).exists)
+    return small(0)
+
+
+def leave() -> None:
+    os._exit(9)
+
+
+def use_workers_that_start(
+    folder: Path, monkeypatch: pytest.MonkeyPatch, starts: Callable[[int], bool], how: str = ""
+) -> None:
+    """Let the pool start workers of which only some get ready: ``starts`` is called with 0 for the first, 1 for the next.
+
+    The others run the code ``how``, by default one that ends the process.
+    """
+    dead = [number for number in range(60) if not starts(number)]
+    code = (
+        "import os\n"
+        "from pathlib import Path\n"
+        "from momentlp.solving.many import pool_worker\n\n"
+        "def main():\n"
+        "    for number in range(60):\n"
+        "        try:\n"
+        f"            os.close(os.open(Path({str(folder)!r}) / f'start-{{number}}', os.O_CREAT | os.O_EXCL))\n"
+        "            break\n"
+        "        except FileExistsError:\n"
+        "            pass\n"
+        f"    if number in {dead}:\n"
+        f"        {how or 'os._exit(4)'}\n"
+        "    pool_worker.main()\n"
+    )
+    use_worker(folder, monkeypatch, code)
+
+
+def test_a_replacement_that_dies_while_it_starts_is_replaced_too(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    use_workers_that_start(tmp_path, monkeypatch, lambda number: number not in (1, 2))
+    items = [partial(int, "1"), partial(die_at_first, tmp_path, 1), partial(int, "3")]
+    assert [succeeded for _, succeeded, _ in results_of(items)] == [True] * 3
+    assert count(tmp_path, "start") == 4
+
+
+def test_finished_results_are_kept_if_no_worker_can_be_replaced(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    use_workers_that_start(tmp_path, monkeypatch, lambda number: number == 0)
+    items = [*(partial(int, str(k)) for k in range(10)), partial(die_at_first, tmp_path, 9)]
+    results = {index: (succeeded, value) for index, succeeded, value in results_of(items)}
+    assert [results[k] for k in range(10)] == [(True, k) for k in range(10)]
+    succeeded, error = results[10]
+    assert not succeeded
+    assert isinstance(error, mlp.SolverError)
+    assert "problem 10 has no worker process: 3 in a row did not start, and the last ended with exit code 4" in str(error)
+
+
+def test_other_problems_go_on_with_the_workers_that_are_left(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    use_workers_that_start(tmp_path, monkeypatch, lambda number: number < 2)
+    together = [partial(meet, tmp_path, "a", "b"), partial(meet, tmp_path, "b", "a")]  # both workers have had work
+    items = [*together, partial(die_at_first, tmp_path, 9), *(partial(int, str(k)) for k in range(3, 12))]
+    results = results_of(items, n_workers=2)
+    assert sorted(index for index, _, _ in results) == list(range(12))
+    assert [(index, str(error)[:33]) for index, succeeded, error in results if not succeeded] == [
+        (2, "problem 2 has no worker process: ")
+    ]
+
+
+def test_every_problem_has_a_result_if_all_workers_are_lost(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    use_workers_that_start(tmp_path, monkeypatch, lambda number: number == 0)
+    results = results_of([partial(int, "1"), *[partial(die_at_first, tmp_path, 9)] * 4])
+    assert [succeeded for _, succeeded, _ in results] == [True, False, False, False, False]
+    assert all("has no worker process" in str(error) for _, _, error in results[1:])
+
+
+def test_a_replacement_that_cannot_load_the_job_is_a_failed_start(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    refuse = "pool_worker.unpack = lambda *_: 1 / 0"
+    use_workers_that_start(tmp_path, monkeypatch, lambda number: number == 0, refuse)
+    results = results_of([partial(int, "1"), partial(die_at_first, tmp_path, 9)])
+    assert results[0] == (0, True, 1)
+    assert "has no worker process" in str(results[1][2])
+
+
+def test_a_process_that_the_system_refuses_is_a_failed_start(monkeypatch: pytest.MonkeyPatch) -> None:
+    def refuse(*_: Any) -> None:
+        raise BlockingIOError(11, "Resource temporarily unavailable")
+
+    monkeypatch.setattr(pool, "_PoolWorker", refuse)
+    with pytest.raises(mlp.SolverError, match=r"a worker process could not be started .*Resource temporarily unavailable"):
+        results_of([os.getpid])
+
+
+def test_solve_many_returns_all_answers_but_the_one_without_a_worker(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    use_workers_that_start(tmp_path, monkeypatch, lambda number: number < 2)
+    problems: list[Any] = [small(k % 3) for k in range(4)]
+    problems = [partial(meet, tmp_path, "a", "b"), partial(meet, tmp_path, "b", "a"), *problems[:2], leave, *problems[2:]]
+    found = mlp.solve_many(problems, n_jobs=2)
+    assert [type(one).__name__ for one in found] == [*["Solution"] * 4, "FailedSolve", *["Solution"] * 2]
+    assert "problem 4 has no worker process" in found[4].message
 
 
 def test_a_worker_whose_messages_cannot_be_read_counts_as_dead(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

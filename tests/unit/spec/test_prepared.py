@@ -176,3 +176,18 @@ def test_the_spread_of_a_column_counts_rows_by_their_weight(form: Any, unit: flo
     times = random.integers(0, 4, size=200)
     spread = column_spread(form(table), constant=7.0, weights=times * unit)
     assert spread == pytest.approx([*np.repeat(table[:, :2], times, axis=0).std(axis=0), 7.0])
+
+
+def test_sparse_rows_in_single_precision_have_the_mean_of_their_float64_copy() -> None:
+    rows = np.array([[0.1, 0.7, 0.2], [0.3, 0.1, 0.9], [0.6, 0.2, 0.4]], dtype=np.float32)
+    sparse, dense = (mlp.Spec().compile(points, labelled=[0, 1, 2]) for points in (sp.csr_array(rows), rows.astype(float)))
+    np.testing.assert_array_max_ulp(sparse.blocks[0].origin, dense.blocks[0].origin, maxulp=1)
+
+
+@pytest.mark.parametrize("build", [np.asarray, sp.csr_array])
+def test_the_mean_of_many_labelled_rows_is_not_rounded(build: Any) -> None:
+    points = np.full((1001, 2), 0.1)
+    points[:1000:2, 1] = 0.3  # the mean of half 0.1 and half 0.3 is 0.2
+    origin = mlp.Spec().compile(build(points), labelled=range(1000)).blocks[0].origin
+    assert origin[0] == 0.1
+    np.testing.assert_array_max_ulp(origin[1:], np.array([0.2]), maxulp=1)
