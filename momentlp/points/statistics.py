@@ -228,7 +228,8 @@ def column_spread(X: Matrix, constant: float = 1.0, weights: FloatArray | None =
         mean = np.bincount(column, times * by_row.data, minlength=X.shape[1]) / total
         square = np.bincount(column, times * (by_row.data - mean[column]) ** 2, minlength=X.shape[1])
         empty = np.maximum(total - np.bincount(column, times, minlength=X.shape[1]), 0.0)
-        square += np.where(np.bincount(column, minlength=X.shape[1]) < X.shape[0], empty, 0.0) * mean**2
+        # Not in place: without a single entry, bincount counts in integers.
+        square = square + np.where(np.bincount(column, minlength=X.shape[1]) < X.shape[0], empty, 0.0) * mean**2
         size = np.ravel(abs(by_row).max(axis=0).toarray())
     else:
         square = weights @ (X - weights @ X / total) ** 2

@@ -79,7 +79,7 @@ def _compute_median_abs(block: MomentBlock, sample: slice) -> FloatArray:
         if missed.any() and isinstance(block.features, Chunked):
             medians[missed] = block.max_abs()[missed]
         elif missed.any():
-            medians[missed] = _medians_of_positive(np.abs(block.rows(slice(None))[:, missed]))
+            medians[missed] = _medians_of_positive(np.abs(block.columns(np.flatnonzero(missed))))
     return np.where(medians > 0, medians, 1.0)
 
 

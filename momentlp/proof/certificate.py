@@ -131,14 +131,8 @@ class Certificate:
         """
         h = as_vector(membership, problem.n_points, "membership")
         y = as_vector(multipliers, problem.n_moments, "multipliers")
-        (caps,) = one_entry_if_constant(problem.caps)
-        max_cap, is_chunked = float(caps.max(initial=0.0)) or 1.0, problem.A.table is not None
-        rounding = find_score_rounding(problem, y)
-        compute = partial(_compute_sums, y, rounding, max_cap, is_chunked)
-        sums = reduce(operator.add, problem.A.scan(compute, h, problem.weights, problem.caps))
-        problem.require_finite(sums.activity)
         terms, wrong_side = row_terms(problem, y)
-        bound = infinite_if_lost(sums.point_terms + sum_row_terms(terms, rounding))
+        sums, bound = _sum_up(problem, h, y, terms)
         if sums.objective - bound > USES_ROUNDING * _unit_of_weight(problem, bound):
             bound = min(bound, dual_bound(problem, y, SOLVED), key=lambda value: abs(value - sums.objective))
         weight = _unit_of_weight(problem, bound)
@@ -304,6 +298,25 @@ class _Sums:
             float(np.maximum(self.max_violation, other.max_violation)),
             self.fractional + other.fractional,
         )
+
+
+def _sum_up(problem: Problem, h: FloatArray, y: FloatArray, terms: FloatArray) -> tuple[_Sums, float]:
+    """Return the sums over all points, and the bound; ``terms`` are those of the moments.
+
+    If it turns out that the rounding of the scores matters beside the bound, they are computed once more, with it.
+    """
+    (caps,) = one_entry_if_constant(problem.caps)
+    max_cap, is_chunked = float(caps.max(initial=0.0)) or 1.0, problem.A.table is not None
+
+    def add_up(rounding: ScoreRounding | None) -> tuple[_Sums, float]:
+        compute = partial(_compute_sums, y, rounding, max_cap, is_chunked)
+        sums = reduce(operator.add, problem.A.scan(compute, h, problem.weights, problem.caps))
+        problem.require_finite(sums.activity)
+        return sums, infinite_if_lost(sums.point_terms + sum_row_terms(terms, rounding))
+
+    sums, bound = add_up(None)
+    rounding = find_score_rounding(problem, y, weight=abs(bound) if np.isfinite(bound) else 0.0)
+    return (sums, bound) if rounding is None else add_up(rounding)
 
 
 def _compute_sums(

@@ -38,7 +38,7 @@ __all__ = [
     "sum_row_terms",
 ]
 
-NEGLIGIBLE = 1e-9  # an effect of rounding on the bound below this, in typical points, is left out
+NEGLIGIBLE = 1e-9  # an effect of rounding on the bound below this, relative to a typical point or the bound, is left out
 MAX_EXACT_ENTRIES = 50_000  # entries of A for which scores are computed in integers: some tenths of a second
 EXACT_ABOVE = 2.0  # a score is computed in integers if its terms exceed those with limited entries by this factor
 COMPUTED = 4 * float(np.finfo(np.float64).eps)  # the error of a computed score, relative to the size of its terms
@@ -61,7 +61,9 @@ class ScoreRounding:
 
 
 @np.errstate(over="ignore", invalid="ignore")
-def find_score_rounding(problem: Problem, y: FloatArray, factor: float = 0.0) -> ScoreRounding | None:
+def find_score_rounding(
+    problem: Problem, y: FloatArray, *, factor: float = 0.0, weight: float = 0.0
+) -> ScoreRounding | None:
     """Return how far the scores of a problem must be raised; None if that cannot matter.
 
     Parameters
@@ -70,11 +72,13 @@ def find_score_rounding(problem: Problem, y: FloatArray, factor: float = 0.0) ->
     y : array, shape (m,)
     factor : float
         A multiple of the rule for the rounding of the data.
+    weight : float
+        The weight in units of which an effect must be negligible, if it is larger than that of a typical point.
     """
     sizes = problem.scale + problem.A.per_moment("offset")
     terms, _ = row_terms(problem, y)
     max_effect = ROUNDING * (float(problem.caps.sum()) * float((np.abs(y) * sizes).sum()) + float(np.abs(terms).sum()))
-    if max_effect <= NEGLIGIBLE * problem.point_weight:
+    if max_effect <= NEGLIGIBLE * max(weight, problem.point_weight):
         return None
     return ScoreRounding(factor, problem.A.entry_limits)
 
@@ -141,7 +145,7 @@ def dual_bound(problem: Problem, y: FloatArray, factor: float = 0.0) -> float:
     factor : float
         A multiple of the rule for the rounding of the data: 0 for the problem as it is stored.
     """
-    return _compute_bound(problem, y, problem.weights, find_score_rounding(problem, y, factor))
+    return _compute_bound(problem, y, problem.weights, find_score_rounding(problem, y, factor=factor))
 
 
 def farkas_value(problem: Problem, y: FloatArray) -> float:

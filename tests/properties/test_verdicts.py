@@ -79,7 +79,7 @@ def test_far_from_zero_the_labelled_set_stays_feasible(backend: str, seed: int, 
     spec = mlp.Spec(constraints=[mlp.Known(positives=[0, 1, 2])] if known else [])
     solution = mlp.solve(spec.compile(offset_points(seed, n, d), labelled=[0, 1, 2]), backend)
     assert solution.status is mlp.Status.OPTIMAL, solution.message
-    assert solution.objective >= 3 - 1e-6
+    assert solution.objective >= 3 - 1e-5  # the rounding of the mean is worth 2e-6 points here
 
 
 @pytest.mark.parametrize("cap", [1e-9, 1e-3, 1.0, 1e9])

@@ -74,6 +74,10 @@ def test_a_mean_is_accurate_in_the_last_place(build: Any, dtype: Any, weighted: 
     np.testing.assert_array_max_ulp(column_mean(build(X), weights if weighted else None), exact, maxulp=2)
 
 
+def test_the_spread_of_points_without_entries_is_the_given_one() -> None:
+    assert column_spread(sp.csr_array((4, 2), dtype=np.float32), constant=3.0).tolist() == [3.0, 3.0]
+
+
 def test_the_mean_of_a_column_without_entries_is_zero() -> None:
     X = sp.csr_array(np.array([[0.0, 2.0], [0.0, 0.0]]))
     assert column_mean(X).tolist() == [0.0, 1.0]
