@@ -33,6 +33,7 @@ QUICK_TESTS = (
     "tests/unit/spec",
     "tests/unit/backend",
     "tests/unit/solving/test_solve.py",
+    "tests/unit/solving/test_isolation.py",
     "tests/contract/test_backends.py",
 )
 CHECK_TEST = "tests/unit/test_mutation_table.py"  # it fails on every mutant, because it compares the code with the table

@@ -87,7 +87,7 @@ def decide_status(answer: Answer, certificate: Certificate, tol: float) -> Verdi
         )
     if answer.outcome is Outcome.OPTIMAL:
         return Verdict(Status.FAILED, f"{message} ({_describe_error(certificate, tol)})")
-    return Verdict(Status.FAILED, message)
+    return Verdict(Status.FAILED, f"{message} (nothing was proved; try another backend)")
 
 
 def proves_empty(certificate: Certificate) -> bool:

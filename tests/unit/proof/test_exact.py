@@ -30,6 +30,15 @@ def integer_problem(random: np.random.Generator, max_points: int = 40) -> mlp.Pr
     return mlp.Problem.from_arrays(A, lower, upper, weights=random.integers(1, 4, n), caps=random.integers(1, 3, n))
 
 
+def test_the_exact_simplex_ends_after_few_steps() -> None:
+    """First of all, because the other tests would wait for ever for a simplex that takes wrong steps."""
+    random = np.random.default_rng(3)
+    for _ in range(40):
+        problem = integer_problem(random, max_points=16)
+        start = random.random(problem.n_points) * problem.caps, random.normal(size=problem.n_moments)
+        assert prove(problem, *start, pivot_limit=200).status is not mlp.Status.LIMIT
+
+
 @pytest.mark.parametrize("block", range(10))
 def test_exact_and_float_optimum_agree_on_integers(block: int) -> None:
     """On a thousand random problems, every solution in floats is at the exact optimal vertex."""

@@ -36,6 +36,13 @@ def isolated(how: str, **options: Any) -> mlp.Solution:
     return mlp.solve(PROBLEM, Misbehaving(how=how), isolate=True, **options)
 
 
+def test_the_time_limit_is_a_deadline_for_the_worker() -> None:
+    """Checked without a worker: one that has no deadline would hang the other tests."""
+    isolated_backend = Isolated(Misbehaving(how="hangs"), None)
+    assert isolated_backend._deadline(mlp.Options(time_limit=2.0), started=10.0) == 12.0
+    assert isolated_backend._deadline(mlp.Options(), started=10.0) is None
+
+
 def test_every_backend_gives_the_same_answer_isolated(backend: str) -> None:
     limits = {"memory_limit": 10**9} if sys.platform == "linux" else {}
     direct, isolated_solution = (

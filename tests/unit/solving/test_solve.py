@@ -83,7 +83,7 @@ def test_a_failure_keeps_the_message_of_the_solver() -> None:
         PROBLEM, ScriptedBackend(mlp.Answer(mlp.Outcome.FAILED, None, None, "singular basis")), repair=False
     )
     assert solution.status is mlp.Status.FAILED
-    assert solution.message == "singular basis"
+    assert solution.message == "singular basis (nothing was proved; try another backend)"
 
 
 def test_exact_arithmetic_gets_the_time_that_is_left(monkeypatch: pytest.MonkeyPatch) -> None:

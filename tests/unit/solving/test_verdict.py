@@ -7,7 +7,15 @@ import pytest
 
 import momentlp as mlp
 from momentlp.backend.interface import Outcome
-from momentlp.solving.verdict import Verdict, confirm_exact, confirm_infeasible, decide_status, proves_empty
+from momentlp.solving.verdict import (
+    Verdict,
+    confirm_exact,
+    confirm_infeasible,
+    decide_status,
+    is_empty_but_for_rounding,
+    is_settled,
+    proves_empty,
+)
 from momentlp.status import Status
 
 TOL = 1e-7
@@ -145,3 +153,17 @@ def test_exact_results_must_still_prove_themselves_as_floats(
     status: Status, certificate: mlp.Certificate, confirmed: Status | None
 ) -> None:
     assert confirm_exact(status, certificate, TOL) is confirmed
+
+
+def test_a_mean_beside_the_points_by_rounding_alone_is_neither_empty_nor_optimal() -> None:
+    X = 1e6 + 1e-3 * np.random.default_rng(1).normal(size=(4, 5))
+    problem = mlp.Spec().compile(X, labelled=[0, 1, 2])
+    y = np.array([float(value) for value in mlp.Certificate.of(problem, np.zeros(4), np.zeros(5)).exact().multipliers])
+    certificate = mlp.Certificate.of(problem, np.zeros(4), y)
+    assert certificate.bound < 1e-3  # no set has the mean as it is stored
+    assert is_empty_but_for_rounding(certificate)
+    assert not proves_empty(certificate)
+    assert not is_settled(certificate, TOL)
+    verdict = decide_status(mlp.Answer(mlp.Outcome.OPTIMAL, np.zeros(4), y, "optimal"), certificate, TOL)
+    assert verdict.status is Status.FAILED
+    assert "try a small tolerance" in verdict.message
