@@ -91,7 +91,7 @@ MUTANTS = (
     Mutant("a chunk is read twice", "momentlp/problem", "result[span] = part", "result[span] = 2 * part"),
     # from an answer to a status
     Mutant("a small share counts as empty", "momentlp/solving", "certificate.multipliers) else NEGLIGIBLE * lightest", "certificate.multipliers) else ONE_POINT * lightest"),
-    Mutant("moments are brought back one at a time", "momentlp/proof", "return min(shrinking, compute_joint_change(problem, h, y, sides.below, sides.above, sides.allowed, weight))", "return min(shrinking, alone)"),
+    Mutant("moments are brought back one at a time", "momentlp/proof", "return min(shrinking, float(\"inf\") if change is None else change.size)", "return min(shrinking, alone)"),
     Mutant("what a change costs does not count", "momentlp/proof", "max(np.abs(total).sum(), abs(effect @ total))", "np.abs(total).sum()"),
     Mutant("the rounding of a sentinel forgives everything", "momentlp/problem", "MAX_ENTRY_RATIO = 2.0**20", "MAX_ENTRY_RATIO = 2.0**200"),
     Mutant("empty, though within rounding it is not", "momentlp/solving", "return dual_bound(certificate.problem, certificate.multipliers, REFUTED) <= limit", "return True"),

@@ -246,6 +246,11 @@ class Certificate:
         return replace(proof, second_opinion=ask_glpk(self.problem)) if second_opinion else proof
 
     @property
+    def weight_unit(self) -> float:
+        """The unit of the gap: the bound, or the weight of a typical point if that is larger."""
+        return _unit_of_weight(self.problem, self.bound)
+
+    @property
     def error(self) -> float:
         """The maximum of residuals and gap: the smallest tolerance at which the certificate holds; infinite for NaN."""
         figures = np.array([self.primal_residual, self.dual_residual, abs(self.gap)])

@@ -17,13 +17,14 @@ moments, and they are enough. If they are not, the points nearest to the hyperpl
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import dataclass
 
 import numpy as np
 
 from momentlp.points.arrays import FloatArray, IndexArray
 from momentlp.problem.problem import Problem
 
-__all__ = ["compute_joint_change"]
+__all__ = ["JointChange", "find_joint_change"]
 
 MAX_ENTRIES = 4_000_000  # of A, at the points that may change: 32 MiB as float64
 MAX_ROUNDS = 3
@@ -32,7 +33,32 @@ SOLVER_TOLERANCE = 1e-10  # the smallest that HiGHS takes
 LEFT_OVER = 1 / 8  # of the rounding that is forgiven: a violation that may remain at the end
 
 
-def compute_joint_change(
+@dataclass(frozen=True)
+class JointChange:
+    """A change of memberships after which all moments are within their bounds.
+
+    Attributes
+    ----------
+    points : array of int, shape (r,)
+        The points that change.
+    change : array, shape (r,)
+        By how much, in points: relative to their caps.
+    size : float
+        The sum of the changes in points, or what they cost of the objective in its unit, whichever is larger.
+    """
+
+    points: IndexArray
+    change: FloatArray
+    size: float
+
+    def apply(self, problem: Problem, h: FloatArray) -> FloatArray:
+        """Return the memberships after the change, within their bounds."""
+        changed = h.copy()
+        changed[self.points] += self.change * problem.caps[self.points]
+        return np.clip(changed, 0.0, problem.caps)
+
+
+def find_joint_change(
     problem: Problem,
     h: FloatArray,
     y: FloatArray,
@@ -40,8 +66,8 @@ def compute_joint_change(
     above: FloatArray,
     allowed: FloatArray,
     weight: float,
-) -> float:
-    """Return the change of memberships, in points, that brings all moments back, or its cost, whichever is larger.
+) -> JointChange | None:
+    """Return a small change of memberships that brings all moments back; None if none was found.
 
     Parameters
     ----------
@@ -57,14 +83,13 @@ def compute_joint_change(
 
     Returns
     -------
-    float
-        Infinite if no such change was found.
+    JointChange or None
     """
     for points in _choose_points(problem, h, y):
         change = _find_change(problem, h, points, below, above, allowed, weight)
-        if change < np.inf:
+        if change is not None:
             return change
-    return float("inf")
+    return None
 
 
 def _choose_points(problem: Problem, h: FloatArray, y: FloatArray) -> Iterator[IndexArray]:
@@ -93,26 +118,27 @@ def _find_change(
     above: FloatArray,
     allowed: FloatArray,
     weight: float,
-) -> float:
+) -> JointChange | None:
     """Solve for the change at some points, again for what is left, and check it."""
     caps = problem.caps[points]
     entries = problem.A.rows(points) * caps[:, None]
     if not np.isfinite(entries).all():
-        return float("inf")
+        return None
     effect = problem.weights[points] * caps / weight
     share = np.clip(h[points] / np.where(caps > 0, caps, 1.0), 0.0, 1.0)
     total = np.zeros(points.size)
     for _ in range(MAX_ROUNDS):
         step = _solve_in_units_of_violation(entries, share + total, 1.0 + np.abs(effect), below, above)
         if step is None:
-            return float("inf")
+            return None
         total += step
         moved = entries.T @ step
         below, above = below + moved, above - moved
         if (np.minimum(below, above) >= -LEFT_OVER * allowed).all():
             beyond = np.maximum(share + total - 1.0, -(share + total))
-            return float(max(np.abs(total).sum(), abs(effect @ total)) + np.maximum(beyond, 0.0).sum())
-    return float("inf")
+            size = max(np.abs(total).sum(), abs(effect @ total)) + np.maximum(beyond, 0.0).sum()
+            return JointChange(points, total, float(size))
+    return None
 
 
 def _solve_in_units_of_violation(

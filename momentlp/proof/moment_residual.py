@@ -29,10 +29,10 @@ from numpy.typing import NDArray
 from momentlp.points.arrays import FloatArray, IndexArray
 from momentlp.problem.problem import Problem
 from momentlp.problem.rounding import ROUNDING, limited_magnitude
-from momentlp.proof.joint_change import compute_joint_change
+from momentlp.proof.joint_change import find_joint_change
 from momentlp.proof.least_change import compute_least_change
 
-__all__ = ["compute_moment_residual"]
+__all__ = ["compute_moment_residual", "move_to_feasible"]
 
 SMALL_CHANGE = 1e-9  # in points; a change that is known to suffice and no larger than this ends the search
 MAX_EXACT_ENTRIES = 300_000  # of A, for the moments that are added up in integers: some tenths of a second
@@ -63,6 +63,10 @@ class _Sides:
         ignored = problem.noise
         return cls(activity, allowed, np.where(ignored, np.inf, below), np.where(ignored, np.inf, above))
 
+    def allow(self, problem: Problem, more: FloatArray) -> _Sides:
+        """Return the same with more rounding allowed."""
+        return _Sides.of(problem, self.activity, self.allowed + more)
+
     @property
     def violated(self) -> IndexArray:
         return np.flatnonzero(np.minimum(self.below, self.above) < 0)
@@ -92,27 +96,55 @@ def compute_moment_residual(
     float
         0 if no moment is violated beyond rounding; infinite if no change was found that brings all moments back.
     """
-    wide = problem.scale > problem.A.entry_limits  # a sentinel, say: its rounding would hide the other entries
-    activity, evaluation = _add_up_wide_moments(problem, h, activity, wide)
-    bounds = ROUNDING * np.abs(np.where(activity > problem.upper, problem.upper, problem.lower))
-    bounds = np.where(np.isfinite(bounds), bounds, 0.0)
-    allowed = bounds + ROUNDING * float(h.sum()) * problem.A.per_moment("mean_size") - evaluation
-    sides = _Sides.of(problem, activity, allowed)
+    sides, wide = _measure(problem, h, activity)
     if not sides.violated.size:
         return 0.0
     shrinking = _change_by_shrinking(problem, h, sides, weight)
     if shrinking <= SMALL_CHANGE:
         return shrinking
-    quick = _Sides.of(problem, activity, allowed + ROUNDING * np.where(wide, 0.0, min_magnitude))
-    if not quick.violated.size:
+    if not sides.allow(problem, ROUNDING * np.where(wide, 0.0, min_magnitude)).violated.size:
         return 0.0
-    sides = _Sides.of(problem, activity, allowed + ROUNDING * limited_magnitude(problem.A, h, problem.A.entry_limits))
+    sides = _allow_for_entries(problem, h, sides)
     if not sides.violated.size:
         return 0.0
     alone = _change_of_worst_moment(problem, h, sides)
     if alone > HOPELESS:
         return min(alone, shrinking)
-    return min(shrinking, compute_joint_change(problem, h, y, sides.below, sides.above, sides.allowed, weight))
+    change = find_joint_change(problem, h, y, sides.below, sides.above, sides.allowed, weight)
+    return min(shrinking, float("inf") if change is None else change.size)
+
+
+def move_to_feasible(problem: Problem, h: FloatArray, y: FloatArray, weight: float) -> FloatArray | None:
+    """Return feasible memberships near h, by the change that the residual measures; None if that was not found.
+
+    Parameters
+    ----------
+    problem : Problem
+    h : array, shape (N,)
+    y : array, shape (m,)
+    weight : float
+        The unit of the objective.
+    """
+    sides, _ = _measure(problem, h, problem.A.T @ h)
+    sides = _allow_for_entries(problem, h, sides)
+    if not sides.violated.size or _change_of_worst_moment(problem, h, sides) > HOPELESS:
+        return None
+    change = find_joint_change(problem, h, y, sides.below, sides.above, sides.allowed, weight)
+    return None if change is None else change.apply(problem, h)
+
+
+def _measure(problem: Problem, h: FloatArray, activity: FloatArray) -> tuple[_Sides, NDArray[np.bool_]]:
+    """Return what is left to the bounds, allowing for the rounding of means and bounds, and which moments are wide."""
+    wide = problem.scale > problem.A.entry_limits  # a sentinel, say: its rounding would hide the other entries
+    activity, evaluation = _add_up_wide_moments(problem, h, activity, wide)
+    bounds = ROUNDING * np.abs(np.where(activity > problem.upper, problem.upper, problem.lower))
+    means = ROUNDING * float(h.sum()) * problem.A.per_moment("mean_size")
+    return _Sides.of(problem, activity, np.where(np.isfinite(bounds), bounds, 0.0) + means - evaluation), wide
+
+
+def _allow_for_entries(problem: Problem, h: FloatArray, sides: _Sides) -> _Sides:
+    """Return what is left to the bounds, allowing for the rounding of the entries too; this takes a pass over the points."""
+    return sides.allow(problem, ROUNDING * limited_magnitude(problem.A, h, problem.A.entry_limits))
 
 
 def _add_up_wide_moments(

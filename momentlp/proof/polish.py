@@ -6,8 +6,9 @@ R, or strictly within its bounds. Given F and R, the steps of h and y to the ver
     sum_{i in F} A_ij dh_i = b_j - (A^T h)_j   for j in R        (the active moments are exactly at their bounds)
     sum_{j in R} A_ij dy_j = s_i               for i in F        (the fractional points lie exactly on the hyperplane)
 
-One least-squares step of each reduces a residual of 1e-7 to rounding error. A step is kept only if it brings the
-certificate closer.
+One least-squares step of each reduces a residual of 1e-7 to rounding error. Where there is no such vertex, because more
+moments are at their bounds than points are fractional, h moves by the change that its residual measures. A step is kept only
+if it brings the certificate closer.
 """
 
 from __future__ import annotations
@@ -17,6 +18,7 @@ import numpy as np
 from momentlp.points.arrays import FloatArray
 from momentlp.problem.problem import Problem
 from momentlp.proof.certificate import Certificate
+from momentlp.proof.moment_residual import move_to_feasible
 
 __all__ = ["admissible_multipliers", "polish"]
 
@@ -41,29 +43,43 @@ def polish(problem: Problem, h: FloatArray, y: FloatArray, margin: float = 1e-9)
     (array, array)
         h and y. Each is either the given one or the polished one, whichever pair has the smallest certificate error.
     """
+    first = Certificate.of(problem, h, y)
+    best = min([first, *(Certificate.of(problem, *pair) for pair in _vertex_steps(problem, h, y, margin))], key=_error)
+    if best.primal_residual == best.error > 0:
+        moved = move_to_feasible(problem, best.membership, best.multipliers, best.weight_unit)
+        if moved is not None:
+            best = min(best, Certificate.of(problem, moved, best.multipliers), key=_error)
+    return (h, y) if best is first else (best.membership, best.multipliers)
+
+
+def _error(certificate: Certificate) -> float:
+    return certificate.error
+
+
+def _vertex_steps(problem: Problem, h: FloatArray, y: FloatArray, margin: float) -> list[tuple[FloatArray, FloatArray]]:
+    """Return the pairs with h, y or both moved to the vertex; none if there is no vertex to move to."""
     fractional = np.flatnonzero((h > margin) & (h < problem.caps - margin))
     scale = problem.scale
     at_bound = np.flatnonzero(~problem.noise & ((np.abs(y) * scale > margin) | (problem.lower == problem.upper)))
     if not (0 < fractional.size <= MAX_SIZE and 0 < at_bound.size <= MAX_SIZE):
-        return h, y
+        return []
     rows = problem.A.rows(fractional)
     system = rows[:, at_bound] / scale[at_bound]
     activity = (problem.A.T @ h)[at_bound]
     bound = np.where(y > 0, problem.upper, problem.lower)[at_bound]
     scores = problem.weights[fractional] - rows @ y
     if not np.isfinite(bound).all():
-        return h, y
+        return []
     try:
         step_h = np.linalg.lstsq(system.T, (bound - activity) / scale[at_bound], rcond=None)[0]
         step_y = np.linalg.lstsq(system, scores, rcond=None)[0] / scale[at_bound]
     except np.linalg.LinAlgError:
-        return h, y
+        return []
     new_h, new_y = h.copy(), y.copy()
     new_h[fractional] = np.clip(h[fractional] + step_h, 0.0, problem.caps[fractional])
     new_y[at_bound] += step_y
     new_y = admissible_multipliers(problem, new_y)
-    candidates = [(h, y), (new_h, y), (h, new_y), (new_h, new_y)]
-    return min(candidates, key=lambda pair: Certificate.of(problem, *pair).error)
+    return [(new_h, y), (h, new_y), (new_h, new_y)]
 
 
 def admissible_multipliers(problem: Problem, y: FloatArray) -> FloatArray:

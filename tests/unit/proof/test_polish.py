@@ -46,3 +46,13 @@ def test_admissible_multipliers_give_a_finite_bound() -> None:
     assert dual_bound(problem, y) == np.inf
     assert admissible_multipliers(problem, y).tolist() == [0.0, 0.0, -1.0]
     assert np.isfinite(dual_bound(problem, admissible_multipliers(problem, y)))
+
+
+def test_memberships_move_to_a_feasible_set_where_there_is_no_vertex() -> None:
+    """All points are at a bound and one moment is violated by 1e-6. No point is fractional: there is no vertex to find."""
+    problem = mlp.Problem.from_arrays([[1.0, 0.0], [-1.0, 0.0], [1e-6, 1.0], [0.0, -1.0]], 0.0, 0.0)
+    h, y = np.ones(4), np.array([0.0, 0.0])
+    assert mlp.Certificate.of(problem, h, y).primal_residual > 1e-7
+    moved, _ = polish(problem, h, y)
+    assert mlp.Certificate.of(problem, moved, y).primal_residual < 1e-12
+    assert np.abs(moved - h).sum() == pytest.approx(1e-6, rel=1e-3)

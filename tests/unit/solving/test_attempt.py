@@ -24,12 +24,12 @@ def attempt(solver: mlp.Backend, problem: mlp.Problem = PROBLEM, *, repair: bool
 
 
 def careless(*, improves: bool = True, outcome: mlp.Outcome = mlp.Outcome.OPTIMAL) -> ScriptedBackend:
-    """A solver whose memberships are off by 1e-6, and by less if it is asked for a tight tolerance."""
+    """A solver that returns half of the optimal pair, which polishing cannot mend, unless it is asked for more."""
 
     def answer(problem: mlp.Problem, options: mlp.Options) -> mlp.Answer:
         h, y = optimal_pair(problem)
-        rough = h if options.feasibility_tolerance and improves else np.minimum(h + 1e-6, 1.0)
-        return mlp.Answer(outcome, rough, y, "fine", iterations=7)
+        share = 1.0 if options.feasibility_tolerance and improves else 0.5
+        return mlp.Answer(outcome, share * h, share * y, "fine", iterations=7)
 
     return ScriptedBackend(answer, TOLERANCE, mlp.Capability.ITERATION_LIMIT, mlp.Capability.TIME_LIMIT)
 
