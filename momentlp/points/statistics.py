@@ -6,6 +6,7 @@ One pass over all points, :func:`summarise`, finds entries that are not finite a
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
+from fractions import Fraction
 from functools import partial
 
 import numpy as np
@@ -18,6 +19,9 @@ from momentlp.points.chunked import Chunked, Floats, RowMap, rows_per_step, spli
 __all__ = ["ColumnStatistics", "column_mean", "column_spread", "summarise"]
 
 CACHE_BYTES = 1 << 20  # of floats that are processed together, so that they stay in the cache
+N_SAMPLED_ROWS = 64  # rows that are looked at for a typical deviation
+WIDE_RATIO = 1000.0  # a deviation this many times the typical one makes the sum of a column inaccurate
+MAX_EXACT_ENTRIES = 200_000  # entries that are added up as fractions: some tenths of a second
 
 
 @dataclass(frozen=True)
@@ -150,7 +154,8 @@ def column_mean(X: Matrix, weights: FloatArray | None = None) -> FloatArray:
 
     A running sum of n numbers loses up to n units. So the mean is computed twice: the second pass adds the mean of the
     deviations from the first, ``mean + sum_i w_i (x_i - mean) / sum_i w_i``. All sums are in float64, also those of float32
-    data. In a sparse column both passes see the stored entries only; the zeros count in the weight of the column.
+    data. In a sparse column both passes see the stored entries only; the zeros count in the weight of the column. A column
+    with an entry far beyond the others, beside which they would be lost, is added up without rounding.
 
     Parameters
     ----------
@@ -169,8 +174,35 @@ def column_mean(X: Matrix, weights: FloatArray | None = None) -> FloatArray:
     (array([0.1]), array([0.15]))
     """
     weights = np.ones(X.shape[0]) if weights is None else weights
+    mean = _sparse_column_mean(sp.csr_array(X), weights) if is_sparse(X) else _dense_column_mean(X, weights)
+    for column in _find_wide_columns(X, mean):
+        values = X[:, [column]]
+        mean[column] = _exact_mean(np.ravel(values.toarray() if is_sparse(X) else values), weights)
+    return mean
+
+
+def _find_wide_columns(X: Matrix, mean: FloatArray) -> list[int]:
+    """Return the columns in which some deviation from the mean is far beyond the typical one; not too many of them."""
+    if not X.shape[0]:
+        return []
+    sample = X[:: max(1, X.shape[0] // N_SAMPLED_ROWS)]
+    typical = np.median(np.abs((sample.toarray() if is_sparse(X) else sample) - mean), axis=0)
     if is_sparse(X):
-        return _sparse_column_mean(sp.csr_array(X), weights)
+        low, high = (np.ravel(extreme.toarray()) for extreme in (X.min(axis=0), X.max(axis=0)))
+    else:
+        low, high = X.min(axis=0), X.max(axis=0)
+    largest = np.maximum(np.abs(low - mean), np.abs(high - mean))
+    wide = np.flatnonzero((largest > WIDE_RATIO * typical) & (largest > 0) & np.isfinite(largest))
+    return wide.tolist() if wide.size * X.shape[0] <= MAX_EXACT_ENTRIES else []
+
+
+def _exact_mean(values: FloatArray, weights: FloatArray) -> float:
+    pairs = zip(values.tolist(), weights.tolist(), strict=True)
+    total = sum((Fraction(value) * Fraction(weight) for value, weight in pairs), Fraction(0))
+    return float(total / sum(map(Fraction, weights.tolist()), Fraction(0)))
+
+
+def _dense_column_mean(X: Matrix, weights: FloatArray) -> FloatArray:
     mean, total = np.zeros(X.shape[1]), weights.sum()
     spans = split_rows(X.shape[0], max(1, CACHE_BYTES // (8 * max(1, X.shape[1]))))
     for _ in range(2):

@@ -16,8 +16,7 @@ The problem with rounding, P+, is the linear program whose rows are relaxed by t
 P is the problem as it is stored. Memberships are forgiven what P+ allows, and the scores of P+ are
 ``s_i + sum_j r_ij |y_j|``, which gives its dual bound. So
 
-- OPTIMAL means that h is in P+, and that its weight is either the bound of P or, if P has no such set, the bound of P+:
-  ``OPT(P) <= w . h <= OPT(P+)`` in both cases, up to ``tol``;
+- OPTIMAL means that h is optimal for P, with the rounding of entries and bounds forgiven, or that it is optimal for P+;
 - EMPTY and INFEASIBLE mean that P+ has nothing to find, hence no problem whose data differ by rounding.
 """
 

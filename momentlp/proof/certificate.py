@@ -27,7 +27,7 @@ from momentlp.points.arrays import FloatArray, one_entry_if_constant
 from momentlp.points.validation import as_vector
 from momentlp.problem.moment_matrix import MomentMatrix
 from momentlp.problem.problem import Problem
-from momentlp.problem.rounding import SOLVED
+from momentlp.problem.rounding import ROUNDING, SOLVED
 from momentlp.proof.dual_bound import (
     ScoreRounding,
     compute_scores,
@@ -48,7 +48,7 @@ if TYPE_CHECKING:
 __all__ = ["Certificate"]
 
 BOUND_TOLERANCE = 1e-7  # a membership this close to 0 or its cap, relative to the cap, counts as being at that bound
-USES_ROUNDING = 1e-9  # an objective above the bound by more than this, in the unit of the gap, makes use of rounding
+MEANS_MATTER = 1e-9  # an effect of the rounding of the means, in the unit of the gap, above which P and P+ are told apart
 SAMPLING_STEP = 8  # of points that are read in chunks, every eighth counts in a lower bound on |A|^T h
 
 
@@ -61,9 +61,8 @@ class Certificate:
     objective : float
         ``w . h``.
     bound : float
-        No feasible set weighs more than this. Infinite if a multiplier has a sign that it may not have. If h is optimal for
-        the problem with rounding (:mod:`momentlp.problem.rounding`) and not for the problem as it is stored, the bound is
-        that of the former.
+        No feasible set weighs more than this. Infinite if a multiplier has a sign that it may not have. If h is feasible
+        only for the problem with rounding (:mod:`momentlp.problem.rounding`), the bound is that of the same problem.
     primal_residual : float
         How far h is from being feasible, beyond what rounding explains: the change of memberships, in points, that brings
         all moments within their bounds at once, or what that change costs of the objective, in the unit of the gap,
@@ -133,12 +132,10 @@ class Certificate:
         y = as_vector(multipliers, problem.n_moments, "multipliers")
         terms, wrong_side = row_terms(problem, y)
         sums, bound = _sum_up(problem, h, y, terms)
-        if sums.objective - bound > USES_ROUNDING * _unit_of_weight(problem, bound):
-            bound = min(bound, dual_bound(problem, y, SOLVED), key=lambda value: abs(value - sums.objective))
+        moments, bound = _judge(problem, h, y, sums, bound)
         weight = _unit_of_weight(problem, bound)
         pull = np.abs(y) * problem.scale
         rows = float(np.max(terms - y * sums.activity, where=~wrong_side, initial=0.0))
-        moments = compute_moment_residual(problem, h, y, sums.activity, sums.min_magnitude, weight)
         return cls(
             objective=sums.objective,
             bound=bound,
@@ -256,6 +253,25 @@ class Certificate:
         figures = np.array([self.primal_residual, self.dual_residual, abs(self.gap)])
         # Every comparison with NaN is false, so NaN must not reach a comparison.
         return float(figures.max()) if np.isfinite([*figures, self.objective, self.bound]).all() else float("inf")
+
+
+def _judge(problem: Problem, h: FloatArray, y: FloatArray, sums: _Sums, bound: float) -> tuple[float, float]:
+    """Return the residual of the moments and the bound that h must reach.
+
+    If the rounding of the means matters for this pair, P and P+ differ. Then h must be feasible for P and as heavy as the
+    bound of P, or feasible for P+ and as heavy as the bound of P+: the choice with the smaller error is returned.
+    """
+    residual = partial(compute_moment_residual, problem, h, y, sums.activity, sums.min_magnitude)
+    effect = ROUNDING * float(h.sum()) * float(np.abs(y) @ problem.A.per_moment("mean_size"))
+    weight = _unit_of_weight(problem, bound)
+    if not effect > MEANS_MATTER * weight:
+        return residual(weight), bound
+    relaxed = dual_bound(problem, y, SOLVED)
+    choices = [
+        (residual(weight, allow_means=False), bound),
+        (residual(_unit_of_weight(problem, relaxed), allow_means=True), relaxed),
+    ]
+    return min(choices, key=lambda one: max(one[0], abs(one[1] - sums.objective) / _unit_of_weight(problem, one[1])))
 
 
 def _unit_of_weight(problem: Problem, bound: float) -> float:

@@ -73,7 +73,14 @@ class _Sides:
 
 
 def compute_moment_residual(
-    problem: Problem, h: FloatArray, y: FloatArray, activity: FloatArray, min_magnitude: FloatArray, weight: float
+    problem: Problem,
+    h: FloatArray,
+    y: FloatArray,
+    activity: FloatArray,
+    min_magnitude: FloatArray,
+    weight: float,
+    *,
+    allow_means: bool = True,
 ) -> float:
     """Return by how much memberships must change to bring all moments within their bounds.
 
@@ -90,13 +97,15 @@ def compute_moment_residual(
         which takes another pass over the points.
     weight : float
         The unit of the objective.
+    allow_means : bool
+        Whether the rounding of the means is forgiven, or that of entries and bounds only.
 
     Returns
     -------
     float
         0 if no moment is violated beyond rounding; infinite if no change was found that brings all moments back.
     """
-    sides, wide = _measure(problem, h, activity)
+    sides, wide = _measure(problem, h, activity, allow_means)
     if not sides.violated.size:
         return 0.0
     shrinking = _change_by_shrinking(problem, h, sides, weight)
@@ -125,7 +134,7 @@ def move_to_feasible(problem: Problem, h: FloatArray, y: FloatArray, weight: flo
     weight : float
         The unit of the objective.
     """
-    sides, _ = _measure(problem, h, problem.A.T @ h)
+    sides, _ = _measure(problem, h, problem.A.T @ h, allow_means=True)
     sides = _allow_for_entries(problem, h, sides)
     if not sides.violated.size or _change_of_worst_moment(problem, h, sides) > HOPELESS:
         return None
@@ -133,12 +142,12 @@ def move_to_feasible(problem: Problem, h: FloatArray, y: FloatArray, weight: flo
     return None if change is None else change.apply(problem, h)
 
 
-def _measure(problem: Problem, h: FloatArray, activity: FloatArray) -> tuple[_Sides, NDArray[np.bool_]]:
+def _measure(problem: Problem, h: FloatArray, activity: FloatArray, allow_means: bool) -> tuple[_Sides, NDArray[np.bool_]]:
     """Return what is left to the bounds, allowing for the rounding of means and bounds, and which moments are wide."""
     wide = problem.scale > problem.A.entry_limits  # a sentinel, say: its rounding would hide the other entries
     activity, evaluation = _add_up_wide_moments(problem, h, activity, wide)
     bounds = ROUNDING * np.abs(np.where(activity > problem.upper, problem.upper, problem.lower))
-    means = ROUNDING * float(h.sum()) * problem.A.per_moment("mean_size")
+    means = ROUNDING * float(h.sum()) * problem.A.per_moment("mean_size") * allow_means
     return _Sides.of(problem, activity, np.where(np.isfinite(bounds), bounds, 0.0) + means - evaluation), wide
 
 

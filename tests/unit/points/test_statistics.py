@@ -74,6 +74,18 @@ def test_a_mean_is_accurate_in_the_last_place(build: Any, dtype: Any, weighted: 
     np.testing.assert_array_max_ulp(column_mean(build(X), weights if weighted else None), exact, maxulp=2)
 
 
+@pytest.mark.parametrize("build", [np.asarray, sp.csr_array])
+@pytest.mark.parametrize("weighted", [False, True])
+def test_sentinels_that_cancel_leave_an_accurate_mean(build: Any, weighted: bool) -> None:
+    random = np.random.default_rng(0)
+    X, weights = random.normal(size=(40, 3)), random.random(40) if weighted else np.ones(40)
+    X[3], X[5] = 1e15, -1e15
+    weights[5] = weights[3]
+    expected = [sum(Fraction(x) * Fraction(w) for x, w in zip(column, weights, strict=True)) for column in X.T]
+    total = sum(map(Fraction, weights.tolist()))
+    assert column_mean(build(X), weights).tolist() == [float(value / total) for value in expected]
+
+
 def test_the_spread_of_points_without_entries_is_the_given_one() -> None:
     assert column_spread(sp.csr_array((4, 2), dtype=np.float32), constant=3.0).tolist() == [3.0, 3.0]
 
