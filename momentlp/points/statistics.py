@@ -19,6 +19,7 @@ from momentlp.points.chunked import Chunked, Floats, RowMap, rows_per_step, spli
 __all__ = ["ColumnStatistics", "column_mean", "column_spread", "summarise"]
 
 CACHE_BYTES = 1 << 20  # of floats that are processed together, so that they stay in the cache
+N_ROWS_PER_CHUNK, MAX_ROWS_OF_SAMPLE = 16, 256  # rows that are kept of each chunk, and of all
 N_SAMPLED_ROWS = 64  # rows that are looked at for a typical deviation
 WIDE_RATIO = 1000.0  # a deviation this many times the typical one makes the sum of a column inaccurate
 MAX_EXACT_ENTRIES = 200_000  # entries that are added up as fractions: some tenths of a second
@@ -36,6 +37,8 @@ class ColumnStatistics:
         Minimum, maximum and mean.
     square : array, shape (d,)
         The sum of squared deviations from the mean.
+    sample : array, shape (r, d)
+        A few rows, spread over all of them.
     """
 
     count: int
@@ -43,6 +46,7 @@ class ColumnStatistics:
     high: FloatArray
     mean: FloatArray
     square: FloatArray
+    sample: FloatArray
 
     @classmethod
     @np.errstate(over="ignore", invalid="ignore")
@@ -50,13 +54,14 @@ class ColumnStatistics:
         """Compute the statistics of a chunk. Deviations are centred before they are squared, so that no digits are lost."""
         low, high = chunk.min(axis=0).astype(np.float64), chunk.max(axis=0).astype(np.float64)
         total: ColumnStatistics | None = None
+        sample = chunk[:: max(1, chunk.shape[0] // N_ROWS_PER_CHUNK)].astype(np.float64)
         step = max(1, CACHE_BYTES // (8 * chunk.shape[1]))
         for start in range(0, chunk.shape[0], step):
             rows = chunk[start : start + step].astype(np.float64)
             mean = np.full(rows.shape[0], 1.0 / rows.shape[0]) @ rows
             rows -= mean
-            part = cls(rows.shape[0], low, high, mean, np.einsum("ij,ij->j", rows, rows))
-            total = part if total is None else total + part
+            part = cls(rows.shape[0], low, high, mean, np.einsum("ij,ij->j", rows, rows), sample)
+            total = part if total is None else replace(total + part, sample=sample)
         assert total is not None  # noqa: S101  no chunk is empty
         return total
 
@@ -71,12 +76,18 @@ class ColumnStatistics:
             np.maximum(self.high, other.high),
             self.mean + difference * (other.count / count),
             self.square + other.square + difference**2 * (self.count * other.count / count),
+            _thin_out(np.vstack([self.sample, other.sample])),
         )
 
     @property
     def finite(self) -> bool:
         """Whether every entry is finite: NaN and infinity show in the minimum or maximum of their column."""
         return bool(np.isfinite(self.low).all() and np.isfinite(self.high).all())
+
+
+def _thin_out(sample: FloatArray) -> FloatArray:
+    """Return every second row of a sample that has become too large."""
+    return sample if len(sample) <= MAX_ROWS_OF_SAMPLE else sample[::2]
 
 
 def summarise(*tables: Chunked, argument: str = "X") -> None:

@@ -7,12 +7,13 @@ entries. Both sizes are computed without writing the block out, for features tha
 from __future__ import annotations
 
 from dataclasses import replace
+from functools import partial
 from typing import TYPE_CHECKING
 
 import numpy as np
 import scipy.sparse as sp
 
-from momentlp.points.arrays import FloatArray, is_sparse
+from momentlp.points.arrays import FloatArray, IndexArray, is_sparse
 from momentlp.points.chunked import Chunked
 from momentlp.problem.cache_slices import slice_for_cache
 
@@ -56,10 +57,40 @@ def _range_of_part(part: MomentMatrix) -> tuple[FloatArray, FloatArray]:
 
 
 def compute_typical_abs(block: MomentBlock) -> FloatArray:
-    """Return the median as :func:`compute_median_abs` does, from so few rows that it costs next to nothing."""
+    """Return a typical absolute entry of each moment, shape (m,), from so few rows that it costs next to nothing.
+
+    It is the lower quartile of the sampled entries that are not zero, or the median of all of them where most are zero: it
+    may be too small by an order of magnitude or two, but a few huge entries do not make it large.
+    """
+    if is_sparse(block.features):
+        return np.where((medians := _medians_of_stored_entries(block)) > 0, medians, 1.0)
     if isinstance(block.features, Chunked):
-        return _compute_median_abs(block, slice(0, N_ROWS_AT_ONCE))
-    return _compute_median_abs(block, slice(None, None, max(1, block.n_points // N_ROWS_AT_ONCE)))
+        entries = np.abs(replace(block, features=block.features.summary.sample).rows(slice(None)))
+    else:
+        n_rows = min(block.n_points, N_ROWS_AT_ONCE)
+        entries = np.abs(block.rows(np.sort(np.random.default_rng(0).permutation(block.n_points)[:n_rows])))
+    typical = _quantile_of_positive(entries, 4)
+    low, high = block.entry_range
+    rare = (2 * (entries > 0).sum(axis=0) < len(entries)) & (low < high)
+    if rare.any() and len(entries) < block.n_points:
+        typical[rare] = _typical_of_rare_entries(block, np.flatnonzero(rare))
+    return np.where(typical > 0, typical, 1.0)
+
+
+def _typical_of_rare_entries(block: MomentBlock, moments: IndexArray) -> FloatArray:
+    """Return the median absolute entry of moments that are mostly zero; their smallest one if the points are in chunks."""
+    if isinstance(block.features, Chunked):
+        from momentlp.problem.moment_matrix import MomentMatrix  # made of blocks, so it cannot be imported above
+
+        smallest = np.min(list(MomentMatrix((block,)).scan(partial(_smallest_of_part, moments))), axis=0)
+        return np.where(np.isfinite(smallest), smallest, 1.0)
+    columns = [np.abs(block.columns(moments[[k]])[:, 0]) for k in range(moments.size)]
+    return np.array([np.median(column[column > 0]) if column.any() else 1.0 for column in columns])
+
+
+def _smallest_of_part(moments: IndexArray, part: MomentMatrix) -> FloatArray:
+    entries = np.abs(part.columns(moments))
+    return np.asarray(np.min(entries, axis=0, where=entries > 0, initial=np.inf))
 
 
 def compute_median_abs(block: MomentBlock) -> FloatArray:
@@ -67,19 +98,16 @@ def compute_median_abs(block: MomentBlock) -> FloatArray:
 
     Sparse features: the median over the stored entries. Dense features: over a sample of rows at regular steps.
     """
-    return _compute_median_abs(block, slice(None, None, max(1, block.n_points // N_SAMPLED_ROWS)))
-
-
-def _compute_median_abs(block: MomentBlock, sample: slice) -> FloatArray:
     if is_sparse(block.features):
         medians = _medians_of_stored_entries(block)
     else:
-        medians = _medians_of_positive(np.abs(block.rows(sample)))
+        sample = slice(None, None, max(1, block.n_points // N_SAMPLED_ROWS))
+        medians = _quantile_of_positive(np.abs(block.rows(sample)), 2)
         missed = medians == 0  # all sampled entries are zero; others may not be
         if missed.any() and isinstance(block.features, Chunked):
             medians[missed] = block.max_abs()[missed]
         elif missed.any():
-            medians[missed] = _medians_of_positive(np.abs(block.columns(np.flatnonzero(missed))))
+            medians[missed] = _quantile_of_positive(np.abs(block.columns(np.flatnonzero(missed))), 2)
     return np.where(medians > 0, medians, 1.0)
 
 
@@ -90,9 +118,9 @@ def _medians_of_stored_entries(block: MomentBlock) -> FloatArray:
     return np.array([np.median(size) if size.size else abs(c) for size, c in zip(sizes, block.constant, strict=True)])
 
 
-def _medians_of_positive(sizes: FloatArray) -> FloatArray:
-    """Return the median of the positive entries in each column (the upper one of two); zero where there are none."""
+def _quantile_of_positive(sizes: FloatArray, part: int) -> FloatArray:
+    """Return the value above one ``part``-th of the positive entries in each column; zero where there are none."""
     ordered = np.sort(sizes, axis=0)
     n_positive = (sizes > 0).sum(axis=0)
-    middle = np.minimum(len(sizes) - n_positive + n_positive // 2, len(sizes) - 1)
-    return np.where(n_positive > 0, np.take_along_axis(ordered, middle[None, :], axis=0)[0], 0.0)
+    place = np.minimum(len(sizes) - n_positive + n_positive // part, len(sizes) - 1)
+    return np.where(n_positive > 0, np.take_along_axis(ordered, place[None, :], axis=0)[0], 0.0)

@@ -307,7 +307,7 @@ class MomentBlock:
 
     def max_abs(self) -> FloatArray:
         """Return the maximum absolute entry of each moment; 1 for a moment that is zero throughout."""
-        low, high = self._entry_range
+        low, high = self.entry_range
         size = np.maximum(np.abs(high), np.abs(low))
         return np.where(size > 0, size, 1.0)
 
@@ -324,7 +324,7 @@ class MomentBlock:
         return compute_typical_abs(self)
 
     @cached_property
-    def _entry_range(self) -> tuple[FloatArray, FloatArray]:
+    def entry_range(self) -> tuple[FloatArray, FloatArray]:
         """The minimum and the maximum entry of each moment."""
         return compute_entry_range(self)
 
@@ -390,7 +390,7 @@ class MomentBlock:
 
         A constant feature whose mean was rounded leaves such a moment. Rows of constraints are never noise.
         """
-        low, high = self._entry_range
+        low, high = self.entry_range
         allowed = ROUNDING * self.mean_size()
         same = (high == low) & (np.abs(low) <= allowed) & (allowed > 0)
         return np.asarray(same & (self.lower <= 0) & (self.upper >= 0))

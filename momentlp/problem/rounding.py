@@ -142,7 +142,7 @@ def _relax_block(block: MomentBlock, factor: float) -> MomentBlock:
         shift=np.concatenate([block.shift - rounding, block.shift + rounding]),
         lower=np.concatenate([np.full(block.n_moments, -np.inf), block.lower]),
         upper=np.concatenate([block.upper, np.full(block.n_moments, np.inf)]),
-        names=(*(f"{name}:high" for name in block.names), *(f"{name}:low" for name in block.names)),
+        names=tuple(f"{name} ({side} {block.n_moments} means)" for side in ("at most", "at least") for name in block.names),
     )
 
 

@@ -27,7 +27,7 @@ from momentlp.points.arrays import FloatArray, one_entry_if_constant
 from momentlp.points.validation import as_vector
 from momentlp.problem.moment_matrix import MomentMatrix
 from momentlp.problem.problem import Problem
-from momentlp.problem.rounding import ROUNDING, SOLVED
+from momentlp.problem.rounding import REFUTED, ROUNDING, SOLVED
 from momentlp.proof.dual_bound import (
     ScoreRounding,
     compute_scores,
@@ -49,7 +49,7 @@ __all__ = ["Certificate"]
 
 BOUND_TOLERANCE = 1e-7  # a membership this close to 0 or its cap, relative to the cap, counts as being at that bound
 MEANS_MATTER = 1e-9  # an effect of the rounding of the means, in the unit of the gap, above which P and P+ are told apart
-SAMPLING_STEP = 8  # of points that are read in chunks, every eighth counts in a lower bound on |A|^T h
+SAMPLING_STEP = 4  # of points that are read in chunks, every fourth counts in a lower bound on |A|^T h
 
 
 @dataclass(frozen=True)
@@ -66,7 +66,7 @@ class Certificate:
     primal_residual : float
         How far h is from being feasible, beyond what rounding explains: the change of memberships, in points, that brings
         all moments within their bounds at once, or what that change costs of the objective, in the unit of the gap,
-        whichever is larger; and the maximum violation of a bound on a membership, relative to its cap.
+        whichever is larger. Memberships outside their own bounds are brought back first, which is part of the change.
     dual_residual : float
         The maximum multiplier, times the maximum entry of its moment, on a side where the moment has no bound.
     gap : float
@@ -82,8 +82,9 @@ class Certificate:
     multipliers : array, shape (m,)
         The problem and the pair (h, y) that the certificate was computed from.
     exact_multipliers : tuple of Fraction, or None
-        y without rounding, if the problem was solved in exact arithmetic and no floats have a bound as good: beside an entry
-        of 1e15, the last digit of a multiplier matters. The bound is then that of these multipliers.
+        y without rounding, if the problem was solved in exact arithmetic and y as floats proves nothing: beside an entry of
+        1e15, the last digit of a multiplier matters. The bound is then that of these multipliers; if the problem is
+        infeasible, they are a Farkas proof.
 
     Examples
     --------
@@ -139,7 +140,7 @@ class Certificate:
         return cls(
             objective=sums.objective,
             bound=bound,
-            primal_residual=float(max(0.0, moments, sums.max_violation)),
+            primal_residual=float(max(0.0, moments)),
             dual_residual=float(np.max(pull, where=wrong_side, initial=0.0)),
             gap=(bound - sums.objective) / weight,
             complementarity=max(sums.max_term, rows) / weight,
@@ -149,6 +150,11 @@ class Certificate:
             membership=h,
             multipliers=y,
         )
+
+    def with_bound_of_rounding(self) -> Self:
+        """Return the certificate with a bound that holds for all problems whose data differ by rounding."""
+        bound = dual_bound(self.problem, self.multipliers, REFUTED)
+        return replace(self, bound=bound, gap=(bound - self.objective) / _unit_of_weight(self.problem, bound))
 
     def with_exact_bound(self, bound: float, multipliers: tuple[Fraction, ...]) -> Self:
         """Return the certificate with a bound that was proved in exact arithmetic.
@@ -261,7 +267,16 @@ def _judge(problem: Problem, h: FloatArray, y: FloatArray, sums: _Sums, bound: f
     If the rounding of the means matters for this pair, P and P+ differ. Then h must be feasible for P and as heavy as the
     bound of P, or feasible for P+ and as heavy as the bound of P+: the choice with the smaller error is returned.
     """
-    residual = partial(compute_moment_residual, problem, h, y, sums.activity, sums.min_magnitude)
+    activity, clipping = sums.activity, 0.0
+    if sums.max_violation > 0:  # moments are judged after memberships were brought within their bounds: a change too
+        inside = np.clip(h, 0.0, problem.caps)
+        clipping = _size_of_clipping(problem, h - inside, _unit_of_weight(problem, bound))
+        h, activity = inside, problem.A.T @ inside
+
+    def residual(weight: float, *, allow_means: bool = True) -> float:
+        found = compute_moment_residual(problem, h, y, activity, sums.min_magnitude, weight, allow_means=allow_means)
+        return found + clipping
+
     effect = ROUNDING * float(h.sum()) * float(np.abs(y) @ problem.A.per_moment("mean_size"))
     weight = _unit_of_weight(problem, bound)
     if not effect > MEANS_MATTER * weight:
@@ -272,6 +287,13 @@ def _judge(problem: Problem, h: FloatArray, y: FloatArray, sums: _Sums, bound: f
         (residual(_unit_of_weight(problem, relaxed), allow_means=True), relaxed),
     ]
     return min(choices, key=lambda one: max(one[0], abs(one[1] - sums.objective) / _unit_of_weight(problem, one[1])))
+
+
+def _size_of_clipping(problem: Problem, change: FloatArray, weight: float) -> float:
+    """Return how large a change of memberships is: in points, or by its cost, whichever is larger."""
+    (caps,) = one_entry_if_constant(problem.caps)
+    units = np.where(problem.caps > 0, problem.caps, float(caps.max(initial=0.0)) or 1.0)
+    return max(float(np.abs(change / units).sum()), abs(float(problem.weights @ change)) / weight)
 
 
 def _unit_of_weight(problem: Problem, bound: float) -> float:
@@ -288,7 +310,7 @@ class _Sums:
     activity : array, shape (m,)
         A^T h.
     min_magnitude : array, shape (m,)
-        At most ``|A|^T h``: the sum over every eighth point if they are read in chunks, zero if not.
+        At most ``|A|^T h``: the sum over every fourth point if they are read in chunks, zero if not.
     point_terms : float
         ``sum u max(0, s)``.
     objective : float

@@ -41,7 +41,7 @@ __all__ = [
 NEGLIGIBLE = 1e-9  # an effect of rounding on the bound below this, relative to a typical point or the bound, is left out
 MAX_EXACT_ENTRIES = 50_000  # entries of A for which scores are computed in integers: some tenths of a second
 EXACT_ABOVE = 2.0  # a score is computed in integers if its terms exceed those with limited entries by this factor
-COMPUTED = 4 * float(np.finfo(np.float64).eps)  # the error of a computed score, relative to the size of its terms
+COMPUTED = 2 * float(np.finfo(np.float64).eps)  # the error of a computed term, relative to its size
 
 
 @dataclass(frozen=True)
@@ -61,17 +61,13 @@ class ScoreRounding:
 
 
 @np.errstate(over="ignore", invalid="ignore")
-def find_score_rounding(
-    problem: Problem, y: FloatArray, *, factor: float = 0.0, weight: float = 0.0
-) -> ScoreRounding | None:
-    """Return how far the scores of a problem must be raised; None if that cannot matter.
+def find_score_rounding(problem: Problem, y: FloatArray, *, weight: float = 0.0) -> ScoreRounding | None:
+    """Return how far the scores of a problem must be raised for the error of computing them; None if that cannot matter.
 
     Parameters
     ----------
     problem : Problem
     y : array, shape (m,)
-    factor : float
-        A multiple of the rule for the rounding of the data.
     weight : float
         The weight in units of which an effect must be negligible, if it is larger than that of a typical point.
     """
@@ -80,7 +76,7 @@ def find_score_rounding(
     max_effect = ROUNDING * (float(problem.caps.sum()) * float((np.abs(y) * sizes).sum()) + float(np.abs(terms).sum()))
     if max_effect <= NEGLIGIBLE * max(weight, problem.point_weight):
         return None
-    return ScoreRounding(factor, problem.A.entry_limits)
+    return ScoreRounding(0.0, problem.A.entry_limits)
 
 
 @np.errstate(over="ignore", invalid="ignore")
@@ -106,13 +102,14 @@ def compute_scores(
     if rounding is None:
         return scores, scores
     limited, magnitude = limited_score_magnitude(A, y, rounding.limits), A.score_magnitude(y)
-    margin = COMPUTED * magnitude
+    computed = COMPUTED * (1.0 + np.sqrt(y.size))  # errors of a sum of m terms, as they add up at random
+    margin = computed * magnitude
     wide = np.flatnonzero(magnitude > EXACT_ABOVE * limited)
     if 0 < wide.size * A.shape[1] <= MAX_EXACT_ENTRIES and np.isfinite(scores[wide]).all():
         from momentlp.proof.exact.evaluation import exact_scores
 
         scores[wide] = exact_scores(A, weights, y, wide)
-        margin[wide] = COMPUTED * np.abs(scores[wide])
+        margin[wide] = COMPUTED * np.abs(scores[wide])  # rounded once
     return scores, scores + margin + rounding.factor * ROUNDING * limited
 
 
@@ -145,7 +142,8 @@ def dual_bound(problem: Problem, y: FloatArray, factor: float = 0.0) -> float:
     factor : float
         A multiple of the rule for the rounding of the data: 0 for the problem as it is stored.
     """
-    return _compute_bound(problem, y, problem.weights, find_score_rounding(problem, y, factor=factor))
+    rounding = ScoreRounding(factor, problem.A.entry_limits) if factor else find_score_rounding(problem, y)
+    return _compute_bound(problem, y, problem.weights, rounding)
 
 
 def farkas_value(problem: Problem, y: FloatArray) -> float:

@@ -27,7 +27,10 @@ from momentlp.problem.problem import Problem
 __all__ = ["JointChange", "find_joint_change"]
 
 MAX_ENTRIES = 4_000_000  # of A, at the points that may change: 32 MiB as float64
+N_MORE_POINTS = 1000  # points that may change, in addition to four per moment
 MAX_ROUNDS = 3
+MAX_SECONDS = 5.0  # for one small program
+SMALL_CHANGE = 3e-8  # in points; a change this small is taken at once, a larger one is compared with that of other points
 FAR = 1e9  # in units of the violation; a bound this far away cannot matter
 SOLVER_TOLERANCE = 1e-10  # the smallest that HiGHS takes
 LEFT_OVER = 1 / 8  # of the rounding that is forgiven: a violation that may remain at the end
@@ -85,16 +88,19 @@ def find_joint_change(
     -------
     JointChange or None
     """
+    best: JointChange | None = None
     for points in _choose_points(problem, h, y):
         change = _find_change(problem, h, points, below, above, allowed, weight)
-        if change is not None:
-            return change
-    return None
+        if change is not None and (best is None or change.size < best.size):
+            best = change
+        if best is not None and best.size <= SMALL_CHANGE:
+            break
+    return best
 
 
 def _choose_points(problem: Problem, h: FloatArray, y: FloatArray) -> Iterator[IndexArray]:
     """Yield the points that may change: those strictly inside their bounds, then also the nearest to the hyperplane."""
-    max_points = max(100, MAX_ENTRIES // problem.n_moments)
+    max_points = min(N_MORE_POINTS + 4 * problem.n_moments, max(100, MAX_ENTRIES // problem.n_moments))
     inside = np.minimum(h, problem.caps - h)
     fractional = np.flatnonzero(inside > 0)
     if fractional.size > max_points:
@@ -105,7 +111,7 @@ def _choose_points(problem: Problem, h: FloatArray, y: FloatArray) -> Iterator[I
         return
     scores = np.abs(problem.weights - problem.A @ y) * problem.caps
     scores[fractional] = -1.0
-    n_chosen = min(problem.n_points, max_points, 2000 + 4 * problem.n_moments)
+    n_chosen = min(problem.n_points, max_points)
     chosen = np.argpartition(scores, n_chosen - 1)[:n_chosen]
     yield chosen[problem.caps[chosen] > 0]
 
@@ -166,7 +172,7 @@ def _solve_in_units_of_violation(
         b_ub=limit,
         bounds=bounds,
         method="highs-ds",
-        options={"primal_feasibility_tolerance": SOLVER_TOLERANCE},
+        options={"primal_feasibility_tolerance": SOLVER_TOLERANCE, "time_limit": MAX_SECONDS},
     )
     if result.x is None or result.status != 0:
         return None

@@ -11,11 +11,13 @@ from __future__ import annotations
 import time
 from dataclasses import dataclass
 from fractions import Fraction
+from functools import partial
 
 import numpy as np
 
 from momentlp.points.arrays import FloatArray
 from momentlp.problem.problem import Problem
+from momentlp.problem.rounding import REFUTED
 from momentlp.proof.exact.proof import prove, prove_with_rounding
 from momentlp.status import Status
 
@@ -40,13 +42,13 @@ class ExactAnswer:
     Attributes
     ----------
     status : Status
-        OPTIMAL, or INFEASIBLE: then the multipliers are a Farkas proof.
+        OPTIMAL, or INFEASIBLE even if rounding is allowed for: then the multipliers are a Farkas proof.
     membership, multipliers : arrays, shapes (N,) and (m,)
         The pair (h, y), rounded.
     exact_multipliers : tuple of Fraction
         y as it was before it was rounded.
     bound : float
-        The bound of the exact multipliers, rounded.
+        The bound of the exact multipliers, rounded; infinite if the problem is infeasible.
     """
 
     status: Status
@@ -79,7 +81,12 @@ def solve_exactly(problem: Problem, h: FloatArray, y: FloatArray, time_limit: fl
     proof = prove(problem, h, y, time_limit=seconds, pivot_limit=MAX_PIVOTS)
     if proof.status is Status.INFEASIBLE or (proof.optimum is not None and proof.optimum < problem.point_weight):
         left = max(0.0, seconds - (time.perf_counter() - started))
-        proof = prove_with_rounding(problem, h, y, time_limit=left, pivot_limit=MAX_PIVOTS)
+        prove_relaxed = partial(prove_with_rounding, problem, h, y, time_limit=left, pivot_limit=MAX_PIVOTS)
+        proof = prove_relaxed()
+        if proof.status is Status.INFEASIBLE:
+            proof = prove_relaxed(factor=REFUTED)
+            if proof.status is not Status.INFEASIBLE:  # it depends on the last digits
+                return None
     if proof.status is Status.LIMIT:
         return None
     try:

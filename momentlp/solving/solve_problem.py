@@ -278,9 +278,10 @@ def _solve_exactly(problem: Problem, request: Request, certificate: Certificate)
         return None
     y = admissible_multipliers(problem, np.where(problem.noise, 0.0, found.multipliers))
     exact = Certificate.of(problem, found.membership, y)
-    if found.status is Status.OPTIMAL and not exact.holds(request.tol):
-        exact = exact.with_exact_bound(found.bound, found.exact_multipliers)  # rounding y was too much
     proved = confirm_exact(found.status, exact, request.tol)
+    if proved is None:  # rounding y was too much: the fractions are the proof
+        exact = exact.with_exact_bound(found.bound, found.exact_multipliers)
+        proved = found.status if found.status is Status.INFEASIBLE else confirm_exact(found.status, exact, request.tol)
     return None if proved is None else (proved, exact)
 
 
@@ -292,8 +293,13 @@ def _improve_pair(status: Status, certificate: Certificate, tol: float) -> Certi
         new_h = _shrink_to_feasible(problem, h)
     if status is Status.LIMIT:
         zero = np.zeros_like(y)
-        new_y = y if certificate.bound <= dual_bound(problem, zero) else zero
-    return certificate if new_h is h and new_y is y else Certificate.of(problem, new_h, new_y)
+        bound = certificate.with_bound_of_rounding().bound if is_empty_but_for_rounding(certificate) else certificate.bound
+        new_y = y if bound <= dual_bound(problem, zero) else zero
+    if new_h is not h or new_y is not y:
+        certificate = Certificate.of(problem, new_h, new_y)
+    if status is Status.LIMIT and is_empty_but_for_rounding(certificate):
+        return certificate.with_bound_of_rounding()
+    return certificate
 
 
 def _shrink_to_feasible(problem: Problem, h: FloatArray) -> FloatArray:

@@ -134,8 +134,9 @@ def _uses_only_means(problem: Problem, y: FloatArray) -> bool:
     is_mean = np.concatenate([np.full(block.n_moments, block.tolerance_on is not None) for block in problem.blocks])
     with np.errstate(over="ignore"):
         largest_effects = np.abs(y[~is_mean]) * problem.scale[~is_mean]  # on the score of any point
-    largest_weight = np.abs(one_entry_if_constant(problem.weights)[0]).max()
-    return not (largest_effects > NEGLIGIBLE * largest_weight).any()
+    weights = np.abs(one_entry_if_constant(problem.weights)[0])
+    smallest_weight = weights.min(where=weights > 0, initial=np.inf)
+    return not (largest_effects > NEGLIGIBLE * smallest_weight).any()
 
 
 def confirm_infeasible(claim: Verdict, problem: Problem, y: FloatArray | None, *, limit_reached: bool) -> Verdict:
@@ -183,6 +184,11 @@ def confirm_exact(status: Status, certificate: Certificate, tol: float) -> Statu
 
 
 def _describe_error(certificate: Certificate, tol: float) -> str:
+    if np.isinf(certificate.primal_residual):
+        return (
+            "but no small change of memberships brings all moments within their bounds at once; some moments may be nearly "
+            "dependent: try a small tolerance, drop a feature, or another backend"
+        )
     return (
         f"but the certificate does not hold at {tol:g}: primal residual {certificate.primal_residual:.1e}, dual residual "
         f"{certificate.dual_residual:.1e}, gap {certificate.gap:.1e}; try a smaller feasibility_tolerance, another backend, "

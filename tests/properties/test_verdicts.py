@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 import scipy.sparse as sp
@@ -88,3 +90,53 @@ def test_what_is_infeasible_is_so_in_every_unit(backend: str, cap: float) -> Non
     spec = mlp.Spec(constraints=[mlp.Share(low=0.9)])
     problem = spec.compile(X, labelled=[0, 1, 2], sample_weight=np.full(20, cap))
     assert mlp.solve(problem, backend).status is mlp.Status.INFEASIBLE
+
+
+def place_outliers(order: np.ndarray, n: int = 6400, size: float = 1e15) -> np.ndarray:
+    """Almost all entries are zero, three points are (1, -1), and two outliers cancel."""
+    A = np.zeros((n, 2))
+    A[order[:5]] = [(size, size), (-size, -size), (1, -1), (1, -1), (1, -1)]
+    return A
+
+
+@pytest.mark.filterwarnings("ignore::momentlp.SentinelWarning")
+@pytest.mark.parametrize(
+    "order", [(0, 100, 7, 8, 9), (1, 101, 8, 9, 10), (5, 6, 0, 64, 128), (6399, 0, 100, 200, 300)], ids=str
+)
+@pytest.mark.parametrize("in_chunks", [False, True])
+def test_where_outliers_stand_does_not_matter(order: tuple[int, ...], in_chunks: bool, tmp_path) -> None:
+    A = place_outliers(np.array(order))
+    if in_chunks:
+        np.save(tmp_path / "A.npy", A)
+        A = np.load(tmp_path / "A.npy", mmap_mode="r")
+    solution = mlp.solve(mlp.Problem.from_arrays(A, 0.0, 0.0))
+    assert solution.status is not mlp.Status.OPTIMAL or solution.objective == pytest.approx(6397.0)
+    assert in_chunks or solution.status is mlp.Status.OPTIMAL
+
+
+@pytest.mark.filterwarnings("ignore::momentlp.SentinelWarning")
+def test_outliers_at_the_head_of_a_file_do_not_set_the_scale(tmp_path) -> None:
+    A = np.tile([[1.0, 1.0], [-1.0, -1.0]], (3200, 1))
+    A[:32], A[32:64], A[64:70], A[[70, 80, 90]] = 1e15, -1e15, 0.0, (1.0, -1.0)
+    A[[71, 81, 91]] = 0.0
+    np.save(tmp_path / "A.npy", A)
+    for points in (A, np.load(tmp_path / "A.npy", mmap_mode="r")):
+        solution = mlp.solve(mlp.Problem.from_arrays(points, 0.0, 0.0))
+        assert solution.status is not mlp.Status.OPTIMAL or solution.objective == pytest.approx(6397.0)
+
+
+@pytest.mark.parametrize("seed", [59, 3, 7])
+def test_a_set_of_very_light_points_is_not_empty(backend: str, seed: int) -> None:
+    """Three points that sum to zero weigh 1e-12 of the others, all of which lie on one side of the mean."""
+    random = np.random.default_rng(seed)
+    heavy = random.normal(size=(20, 3))
+    heavy[:, 0] = np.abs(heavy[:, 0]) + 1
+    light = random.integers(-(2**20), 2**20, size=(3, 3)).astype(float)
+    light[2] = -light[0] - light[1]
+    light *= 2.0**-10
+    light[:, 0] = 0
+    turn = np.round(np.linalg.qr(random.normal(size=(3, 3)))[0] * 2**20) / 2**20
+    weights = np.append(np.ones(20), np.full(3, 10.0 ** random.uniform(-16, -11)))
+    problem = mlp.Spec(tolerance=mlp.Absolute(0.0)).compile(np.vstack([heavy @ turn, light @ turn]), mean=np.zeros(3))
+    solution = mlp.solve(replace(problem, weights=weights), backend)
+    assert solution.status is not mlp.Status.EMPTY

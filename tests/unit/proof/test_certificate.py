@@ -169,3 +169,17 @@ def test_a_number_that_is_not_finite_is_an_infinite_error(field: str, value: flo
     spoiled = replace(certificate, **{field: value})
     assert spoiled.error == float("inf")
     assert not spoiled.holds(1e9)
+
+
+def test_memberships_beyond_their_caps_do_not_excuse_a_moment() -> None:
+    """A cap that is exceeded by 9e-8 at a point with an entry of 1e8 moves the moment by nine points."""
+    problem = mlp.Problem.from_arrays(np.append(-1e8, np.ones(13))[:, None], -np.inf, -1e8 + 5)
+    assert not mlp.Certificate.of(problem, np.append(1 + 9e-8, np.ones(13)), [0.0]).holds()
+    rows, caps = np.concatenate([[1.0], np.zeros(20), [-1 / 9.9e-8]]), np.append(np.ones(21), 0.0)
+    outside = mlp.Problem.from_arrays(rows[:, None], 0.0, 0.0, caps=caps)
+    assert not mlp.Certificate.of(outside, np.append(np.ones(21), 9.9e-8), [0.0]).holds()
+
+
+def test_a_point_at_its_cap_may_change_if_that_is_less_than_a_fractional_one() -> None:
+    problem = mlp.Problem.from_arrays([[1.0], [-1.0], [1e-8], [5.0]], 0.0, 0.0)
+    assert mlp.Certificate.of(problem, [1.0, 1.0, 0.9, 0.0], [0.2]).primal_residual == pytest.approx(9e-9, rel=1e-3)
