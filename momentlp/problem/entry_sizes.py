@@ -25,6 +25,7 @@ __all__ = ["compute_entry_range", "compute_median_abs", "compute_typical_abs"]
 
 N_SAMPLED_ROWS = 500  # rows of dense features that are looked at for a median: enough for a unit
 N_ROWS_AT_ONCE = 64  # enough for an order of magnitude
+N_ROWS_OF_RARE, MIN_POSITIVE = 1000, 16  # rows for moments that are mostly zero, and how many entries among them must not be
 
 
 def compute_entry_range(block: MomentBlock) -> tuple[FloatArray, FloatArray]:
@@ -67,8 +68,7 @@ def compute_typical_abs(block: MomentBlock) -> FloatArray:
     if isinstance(block.features, Chunked):
         entries = np.abs(replace(block, features=block.features.summary.sample).rows(slice(None)))
     else:
-        n_rows = min(block.n_points, N_ROWS_AT_ONCE)
-        entries = np.abs(block.rows(np.sort(np.random.default_rng(0).permutation(block.n_points)[:n_rows])))
+        entries = np.abs(block.rows(_choose_rows(block.n_points, N_ROWS_AT_ONCE)))
     typical = _quantile_of_positive(entries, 4)
     low, high = block.entry_range
     rare = (2 * (entries > 0).sum(axis=0) < len(entries)) & (low < high)
@@ -84,8 +84,18 @@ def _typical_of_rare_entries(block: MomentBlock, moments: IndexArray) -> FloatAr
 
         smallest = np.min(list(MomentMatrix((block,)).scan(partial(_smallest_of_part, moments))), axis=0)
         return np.where(np.isfinite(smallest), smallest, 1.0)
-    columns = [np.abs(block.columns(moments[[k]])[:, 0]) for k in range(moments.size)]
-    return np.array([np.median(column[column > 0]) if column.any() else 1.0 for column in columns])
+    part = replace(block, features=block.features[_choose_rows(block.n_points, N_ROWS_OF_RARE)])
+    sizes = np.abs(part.columns(moments))
+    typical = _quantile_of_positive(sizes, 2)
+    for k in np.flatnonzero((sizes > 0).sum(axis=0) < MIN_POSITIVE):
+        column = np.abs(block.columns(moments[[k]])[:, 0])
+        typical[k] = np.median(column[column > 0]) if column.any() else 1.0
+    return typical
+
+
+def _choose_rows(n_points: int, n_rows: int) -> IndexArray | slice:
+    """Return some rows at random, always the same ones; all rows if there are not more."""
+    return slice(None) if n_points <= n_rows else np.sort(np.random.default_rng(0).integers(n_points, size=n_rows))
 
 
 def _smallest_of_part(moments: IndexArray, part: MomentMatrix) -> FloatArray:
