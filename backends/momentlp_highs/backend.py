@@ -11,6 +11,7 @@ from momentlp.backend.interface import Answer, Backend, Capability, Options, Out
 from momentlp.problem.linear_program import LinearProgram
 from momentlp.problem.problem import Problem
 from momentlp.runtime.interruptible import import_interruptible
+from momentlp_highs.cycling import run_without_cycling
 from momentlp_highs.interrupt import run_highs
 from momentlp_highs.model import pass_program, set_start
 from momentlp_highs.options import set_option, set_options
@@ -67,8 +68,12 @@ class Highs(Backend):
         if options.start is not None:
             set_start(highs, program, *options.start)
         program = replace(program, matrix=None, cost=program.cost[:0])  # free the memory: HiGHS holds its own copy
-        run_highs(highs, options)
-        return _build_answer(highs, program)
+        is_cycling = run_without_cycling(highs, options, lambda: run_highs(highs, options))
+        answer = _build_answer(highs, program)
+        if is_cycling:
+            message = f"HiGHS: no end after {answer.iterations} iterations, so it is probably cycling"
+            return replace(answer, outcome=Outcome.FAILED, message=message)
+        return answer
 
 
 def _build_answer(highs: Any, program: LinearProgram) -> Answer:
