@@ -90,7 +90,7 @@ MUTANTS = (
     Mutant("bounds are not scaled with the caps", "momentlp/problem", "lower=changed.lower / cap, upper=changed.upper / cap", "lower=changed.lower, upper=changed.upper"),
     Mutant("a chunk is read twice", "momentlp/problem", "result[span] = part", "result[span] = 2 * part"),
     # from an answer to a status
-    Mutant("a small share counts as empty", "momentlp/solving", "certificate.multipliers) else NEGLIGIBLE * lightest", "certificate.multipliers) else ONE_POINT * lightest"),
+    Mutant("a small share counts as empty", "momentlp/solving", "if one_point else ZERO * lightest", "if one_point else ONE_POINT * lightest"),
     Mutant("moments are brought back one at a time", "momentlp/proof", "return min(shrinking, float(\"inf\") if change is None else change.size)", "return min(shrinking, alone)"),
     Mutant("what a change costs does not count", "momentlp/proof", "max(np.abs(total).sum(), abs(effect @ total))", "np.abs(total).sum()"),
     Mutant("the rounding of a sentinel forgives everything", "momentlp/problem", "MAX_ENTRY_RATIO = 2.0**20", "MAX_ENTRY_RATIO = 2.0**200"),

@@ -6,9 +6,9 @@ R, or strictly within its bounds. Given F and R, the steps of h and y to the ver
     sum_{i in F} A_ij dh_i = b_j - (A^T h)_j   for j in R        (the active moments are exactly at their bounds)
     sum_{j in R} A_ij dy_j = s_i               for i in F        (the fractional points lie exactly on the hyperplane)
 
-One least-squares step of each reduces a residual of 1e-7 to rounding error. Where there is no such vertex, because more
-moments are at their bounds than points are fractional, h moves by the change that its residual measures. A step is kept only
-if it brings the certificate closer.
+One least-squares step of each reduces a residual of 1e-7 to rounding error. A step is kept only if it brings the
+certificate closer. Where there is no such vertex, because more moments are at their bounds than points are fractional, h can
+move by the change that its residual measures.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from momentlp.problem.problem import Problem
 from momentlp.proof.certificate import Certificate
 from momentlp.proof.moment_residual import move_to_feasible
 
-__all__ = ["admissible_multipliers", "polish"]
+__all__ = ["admissible_multipliers", "polish", "polish_to_feasible"]
 
 MAX_SIZE = 1500  # points or moments; a least-squares step of this size takes about a second
 
@@ -43,17 +43,26 @@ def polish(problem: Problem, h: FloatArray, y: FloatArray, margin: float = 1e-9)
     (array, array)
         h and y. Each is either the given one or the polished one, whichever pair has the smallest certificate error.
     """
-    first = Certificate.of(problem, h, y)
-    best = min([first, *(Certificate.of(problem, *pair) for pair in _vertex_steps(problem, h, y, margin))], key=_error)
-    if best.primal_residual == best.error > 0:
-        moved = move_to_feasible(problem, best.membership, best.multipliers, best.weight_unit)
-        if moved is not None:
-            best = min(best, Certificate.of(problem, moved, best.multipliers), key=_error)
-    return (h, y) if best is first else (best.membership, best.multipliers)
+    candidates = [(h, y), *_vertex_steps(problem, h, y, margin)]
+    return candidates[0] if len(candidates) == 1 else min(candidates, key=lambda pair: Certificate.of(problem, *pair).error)
 
 
-def _error(certificate: Certificate) -> float:
-    return certificate.error
+def polish_to_feasible(certificate: Certificate) -> Certificate:
+    """Return the certificate after memberships moved by the change that their residual measures, if that brings it closer.
+
+    The result need not be a vertex, so this is for answers that nothing else mends.
+
+    Parameters
+    ----------
+    certificate : Certificate
+    """
+    if not certificate.primal_residual == certificate.error > 0:
+        return certificate
+    problem, y = certificate.problem, certificate.multipliers
+    moved = move_to_feasible(problem, certificate.membership, y, certificate.weight_unit)
+    if moved is None:
+        return certificate
+    return min(certificate, Certificate.of(problem, moved, y), key=lambda one: one.error)
 
 
 def _vertex_steps(problem: Problem, h: FloatArray, y: FloatArray, margin: float) -> list[tuple[FloatArray, FloatArray]]:

@@ -18,7 +18,7 @@ from momentlp.backend.interface import Answer, Backend, Capability, Options, Out
 from momentlp.points.arrays import FloatArray
 from momentlp.problem.problem import Problem
 from momentlp.proof.certificate import Certificate
-from momentlp.proof.polish import polish
+from momentlp.proof.polish import polish, polish_to_feasible
 from momentlp.solving.backend_call import call_backend
 from momentlp.solving.step_timer import StepTimer
 from momentlp.solving.units import Units
@@ -75,8 +75,19 @@ def run_attempt(problem: Problem, request: Request) -> Attempt:
     """Solve a problem, once or, where the first answer does not prove itself, twice; return the better attempt.
 
     The second run scales the moments by their typical entries instead of their largest. This is better for data with
-    outliers.
+    outliers. If memberships are still not feasible, they move to a feasible set nearby.
     """
+    attempt = _run_twice(problem, request)
+    if not request.repair or attempt.answer.outcome is not Outcome.OPTIMAL or is_settled(attempt.certificate, request.tol):
+        return attempt
+    moved = polish_to_feasible(attempt.certificate)
+    if moved is attempt.certificate:
+        return attempt
+    repairs = attempt.repairs if "polished" in attempt.repairs else (*attempt.repairs, "polished")
+    return replace(attempt, certificate=moved, repairs=repairs)
+
+
+def _run_twice(problem: Problem, request: Request) -> Attempt:
     first = _run_once(problem, request, Units.of(problem, problem.scale), request.options)
     if not request.repair or is_settled(first.certificate, request.tol) or is_empty_but_for_rounding(first.certificate):
         return first

@@ -46,7 +46,8 @@ MEAN_WITHIN_ROUNDING = (
     "but the mean is outside the points by no more than rounding, so nothing is proved; subtract a round number near the "
     "mean from the features, or try a small tolerance"
 )
-NEGLIGIBLE = 1e-12  # relative to the weights: rounding of a multiplier, or of an optimum of zero
+NEGLIGIBLE = 1e-12  # relative to the weights: rounding of a multiplier
+ZERO = 1e-9  # relative to the weights: rounding of an optimum of zero
 
 
 @dataclass(frozen=True)
@@ -99,7 +100,8 @@ def proves_empty(certificate: Certificate) -> bool:
     point: they separate the mean from all points.)
 
     Rows of constraints, and rows of unknown origin, are not means. If they contribute to the bound, only an optimum of zero
-    is empty. If some point has no positive weight, the bound proves nothing about emptiness.
+    is empty: the bound is that small, or all bounds that contribute to it are zero, so that multiples of h would be feasible
+    too. If some point has no positive weight, the bound proves nothing about emptiness.
     """
     limit = _emptiness_limit(certificate)
     if limit is None or certificate.bound > limit:
@@ -115,18 +117,29 @@ def is_empty_but_for_rounding(certificate: Certificate) -> bool:
     limit = _emptiness_limit(certificate)
     if limit is None or certificate.bound > limit:
         return False
-    return _uses_only_means(certificate.problem, certificate.multipliers) and not proves_empty(certificate)
+    return limit >= _lightest_point(certificate.problem) * ONE_POINT and not proves_empty(certificate)
 
 
 def _emptiness_limit(certificate: Certificate) -> float | None:
     """Return the bound up to which nothing is found; None if a small bound does not mean that."""
-    problem = certificate.problem
+    problem, y = certificate.problem, certificate.multipliers
+    lightest = _lightest_point(problem)
+    if not problem.zero_is_feasible or lightest <= 0:
+        return None
+    one_point = _uses_only_means(problem, y) or _uses_only_zero_bounds(problem, y)
+    return ONE_POINT * lightest if one_point else ZERO * lightest
+
+
+def _lightest_point(problem: Problem) -> float:
+    """Return the weight of the lightest full point, which may be negative; a tiny number if no point has a cap."""
     weights, caps = one_entry_if_constant(problem.weights, problem.caps)
     full_points = (weights * caps)[caps > 0]
-    if not problem.zero_is_feasible or (full_points.size and full_points.min() <= 0):
-        return None
-    lightest = float(full_points.min()) if full_points.size else 0.0
-    return ONE_POINT * lightest if _uses_only_means(problem, certificate.multipliers) else NEGLIGIBLE * lightest
+    return float(full_points.min()) if full_points.size else float(np.finfo(np.float64).tiny)
+
+
+def _uses_only_zero_bounds(problem: Problem, y: FloatArray) -> bool:
+    """Whether all bounds that the multipliers face are zero: every multiple of a feasible h meets them."""
+    return bool((np.where(y > 0, problem.upper, problem.lower)[y != 0] == 0).all())
 
 
 def _uses_only_means(problem: Problem, y: FloatArray) -> bool:

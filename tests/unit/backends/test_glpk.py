@@ -69,7 +69,7 @@ def test_if_every_method_cycles_the_run_fails_and_the_problem_is_solved_exactly(
     problem = mlp.Spec(tolerance=mlp.Absolute(0.5)).compile(np.random.default_rng(0).normal(size=(30, 3)), labelled=range(5))
     alone = mlp.solve(problem, "glpk", repair=False)
     assert alone.status is mlp.Status.FAILED
-    assert alone.message == "GLPK: no end after 3 iterations, so the simplex is probably cycling"
+    assert alone.message.startswith("GLPK: no end after 3 iterations, so the simplex is probably cycling")
     repaired = mlp.solve(problem, "glpk")
     assert repaired.status is mlp.Status.OPTIMAL
     assert "solved exactly" in repaired.repairs

@@ -7,7 +7,7 @@ import pytest
 
 import momentlp as mlp
 from momentlp.proof.dual_bound import dual_bound
-from momentlp.proof.polish import admissible_multipliers, polish
+from momentlp.proof.polish import admissible_multipliers, polish, polish_to_feasible
 
 
 @pytest.fixture
@@ -52,7 +52,9 @@ def test_memberships_move_to_a_feasible_set_where_there_is_no_vertex() -> None:
     """All points are at a bound and one moment is violated by 1e-6. No point is fractional: there is no vertex to find."""
     problem = mlp.Problem.from_arrays([[1.0, 0.0], [-1.0, 0.0], [1e-6, 1.0], [0.0, -1.0]], 0.0, 0.0)
     h, y = np.ones(4), np.array([0.0, 0.0])
-    assert mlp.Certificate.of(problem, h, y).primal_residual > 1e-7
-    moved, _ = polish(problem, h, y)
-    assert mlp.Certificate.of(problem, moved, y).primal_residual < 1e-12
-    assert np.abs(moved - h).sum() == pytest.approx(1e-6, rel=1e-3)
+    certificate = mlp.Certificate.of(problem, h, y)
+    assert certificate.primal_residual > 1e-7
+    moved = polish_to_feasible(certificate)
+    assert moved.primal_residual < 1e-12
+    assert np.abs(moved.membership - h).sum() == pytest.approx(1e-6, rel=1e-3)
+    assert polish_to_feasible(moved) is moved
