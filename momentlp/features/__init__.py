@@ -8,6 +8,7 @@ that the separating hyperplane decides about them too. Maps whose features depen
 from momentlp.features.base import FeatureMap, FittedMap
 from momentlp.features.concat import Concat
 from momentlp.features.kernel import Kernel
+from momentlp.features.learned import Learned
 from momentlp.features.polynomial import Linear, Quadratic
 from momentlp.features.smoothing import SmoothingMap, interpolate_values, smooth_values
 from momentlp.features.spectral import Spectral
@@ -20,6 +21,7 @@ __all__ = [
     "FeatureMap",
     "FittedMap",
     "Kernel",
+    "Learned",
     "Linear",
     "Quadratic",
     "SmoothingMap",

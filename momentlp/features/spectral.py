@@ -117,7 +117,15 @@ class Spectral(TransductiveMap):
         names = [f"spectral {number}" for number in range(1, self.n_components + 1)]
         return tuple(names if self.walk is None else [*names, "walk"]), state
 
-    def with_labels(self, fitted: FittedMap, known: IndexArray, counts: FloatArray) -> FittedMap:
+    def with_labels(
+        self,
+        fitted: FittedMap,
+        known: IndexArray,
+        counts: FloatArray,
+        *,
+        points: Matrix | None = None,
+        weights: FloatArray | None = None,
+    ) -> FittedMap:
         """Compute the feature of random walks: the log of the share of walks from each point that end at labelled ones.
 
         With p(i) the weight of node i among the labelled points, f the average of p over walks, and r(i) the share of

@@ -9,7 +9,7 @@ from __future__ import annotations
 from typing import Any
 
 from momentlp.features.base import FeatureMap, FittedMap
-from momentlp.points.arrays import FloatArray, IndexArray
+from momentlp.points.arrays import FloatArray, IndexArray, Matrix
 
 __all__ = ["TransductiveMap", "depends_on_labels"]
 
@@ -45,7 +45,15 @@ class TransductiveMap(FeatureMap):
         """Return whether the features depend on which points are labelled; then :meth:`with_labels` must be called."""
         return False
 
-    def with_labels(self, fitted: FittedMap, known: IndexArray, counts: FloatArray) -> FittedMap:
+    def with_labels(
+        self,
+        fitted: FittedMap,
+        known: IndexArray,
+        counts: FloatArray,
+        *,
+        points: Matrix | None = None,
+        weights: FloatArray | None = None,
+    ) -> FittedMap:
         """Return the fitted map for a set of labelled points.
 
         Parameters
@@ -56,6 +64,10 @@ class TransductiveMap(FeatureMap):
             Row indices of the labelled points among those that the map was fitted on.
         counts : array, shape (n,)
             How often each labelled point counts.
+        points : array or csr_array, shape (N, d), optional
+            The points that the map was fitted on.
+        weights : array, shape (N,), optional
+            How many points each of them stands for; 0 for those of a sample.
 
         Returns
         -------

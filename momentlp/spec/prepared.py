@@ -44,7 +44,7 @@ class Part:
     features: Matrix | Chunked | None
     sample: Matrix | None = None
 
-    def with_labels(self, known: IndexArray | None, counts: FloatArray | None) -> Part:
+    def with_labels(self, known: IndexArray | None, counts: FloatArray | None, weights: FloatArray) -> Part:
         """Return the part with its features, computing them if they depend on which rows are labelled.
 
         Parameters
@@ -53,6 +53,8 @@ class Part:
             The labelled rows; None if only the mean of the class is given.
         counts : array, or None
             How often each of them counts.
+        weights : array
+            How many points each row stands for; 0 for the rows of a sample.
         """
         if self.features is not None:
             return self
@@ -60,7 +62,9 @@ class Part:
             name = type(self.fitted.declared).__name__
             raise CompileError(f"{name} needs labelled points, but only the mean was given: use labelled= or sample=.")
         declared = self.fitted.declared
-        fitted = declared.with_labels(self.fitted, known, counts) if isinstance(declared, TransductiveMap) else self.fitted
+        fitted = self.fitted
+        if isinstance(declared, TransductiveMap):
+            fitted = declared.with_labels(fitted, known, counts, points=self.rows, weights=weights)
         return replace(self, fitted=fitted, features=declared.training(self.rows, fitted))
 
 
@@ -180,7 +184,7 @@ class Prepared:
         known = as_indices(reject_index_labels(labelled, self.given), self.data.n_points, "labelled")
         rows, counts = self._rows_of_members(known, np.array(self.caps[known], dtype=np.float64))
         parts = [
-            part if part.features is not None else replace(part, fitted=part.with_labels(rows, counts).fitted)
+            replace(part, fitted=part.with_labels(rows, counts, self._row_weights).fitted) if part.features is None else part
             for part in self.parts
         ]
         return replace(self, parts=tuple(parts))
@@ -193,7 +197,7 @@ class Prepared:
         means = [None] * len(widths) if mean is None else np.split(as_vector(mean, sum(widths), "mean"), ends)
         blocks: list[MomentBlock] = []
         for part, tolerance, alpha in zip(self.parts, self.tolerance.split(widths), means, strict=True):
-            found = part.with_labels(*self._rows_of_members(members, weight))
+            found = part.with_labels(*self._rows_of_members(members, weight), self._row_weights)
             features, sample = self._split_off_sample(found)
             chosen = features[known] if known is not None and features is not None else sample
             centre = _mean(chosen, weight) if alpha is None else alpha
@@ -204,6 +208,12 @@ class Prepared:
         for constraint in self.constraints:
             problem = apply_constraint(constraint, problem, self.data)
         return problem
+
+    @property
+    def _row_weights(self) -> FloatArray:
+        """How many points each row that the maps were fitted to stands for; 0 for the rows of a sample."""
+        caps = self.caps if self.present is None else self.caps[self.present]
+        return np.concatenate([caps, np.zeros(self.n_sample)]) if self.n_sample else caps
 
     def _rows_of_members(
         self, members: IndexArray | None, weight: FloatArray | None
