@@ -151,7 +151,7 @@ __all__ = [
 ]
 
 _ESTIMATORS = ("MomentClassifier", "MomentClassifierCV", "MomentOutlierDetector", "PriorInterval", "lee_liu_score")
-_SUBMODULES = ("datasets", "plots", "synthetic", "testing")
+_SUBMODULES = ("datasets", "metrics", "plots", "synthetic", "testing")
 
 
 def __getattr__(name: str) -> _Any:
@@ -164,4 +164,4 @@ def __getattr__(name: str) -> _Any:
 
 
 def __dir__() -> list[str]:
-    return sorted([*__all__, "plots"])
+    return sorted([*__all__, "metrics", "plots"])
