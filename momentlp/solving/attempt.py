@@ -22,7 +22,7 @@ from momentlp.proof.polish import polish, polish_to_feasible
 from momentlp.solving.backend_call import call_backend
 from momentlp.solving.step_timer import StepTimer
 from momentlp.solving.units import Units
-from momentlp.solving.verdict import is_empty_but_for_rounding, is_settled
+from momentlp.solving.verdict import depends_on_rounding, is_settled
 
 __all__ = ["Attempt", "Request", "remaining_options", "run_attempt"]
 
@@ -89,7 +89,9 @@ def run_attempt(problem: Problem, request: Request) -> Attempt:
 
 def _run_twice(problem: Problem, request: Request) -> Attempt:
     first = _run_once(problem, request, Units.of(problem, problem.scale), request.options)
-    if not request.repair or is_settled(first.certificate, request.tol) or is_empty_but_for_rounding(first.certificate):
+    if not request.repair or is_settled(first.certificate, request.tol):
+        return first
+    if depends_on_rounding(first.certificate, request.tol):  # another run would find the same
         return first
     tighter = _tighter_options(problem, request, first.answer)
     if tighter is None:

@@ -58,7 +58,9 @@ class ExactAnswer:
     bound: float
 
 
-def solve_exactly(problem: Problem, h: FloatArray, y: FloatArray, time_limit: float | None) -> ExactAnswer | None:
+def solve_exactly(
+    problem: Problem, h: FloatArray, y: FloatArray, time_limit: float | None, *, rounding: bool = False
+) -> ExactAnswer | None:
     """Find the exact optimum of a small problem, or a proof that no h is feasible.
 
     Parameters
@@ -68,6 +70,8 @@ def solve_exactly(problem: Problem, h: FloatArray, y: FloatArray, time_limit: fl
         The best pair known, from whose vertex the exact simplex starts.
     time_limit : float or None
         Seconds; never more than ``MAX_SECONDS``.
+    rounding : bool
+        Whether the problem as it is stored is known to have too little to offer.
 
     Returns
     -------
@@ -78,8 +82,12 @@ def solve_exactly(problem: Problem, h: FloatArray, y: FloatArray, time_limit: fl
         return None
     seconds = MAX_SECONDS if time_limit is None else min(MAX_SECONDS, time_limit)
     started = time.perf_counter()
-    proof = prove(problem, h, y, time_limit=seconds, pivot_limit=MAX_PIVOTS)
-    if proof.status is Status.INFEASIBLE or (proof.optimum is not None and proof.optimum < problem.point_weight):
+    proof = None if rounding else prove(problem, h, y, time_limit=seconds, pivot_limit=MAX_PIVOTS)
+    if (
+        proof is None
+        or proof.status is Status.INFEASIBLE
+        or (proof.optimum is not None and proof.optimum < problem.point_weight)
+    ):
         left = max(0.0, seconds - (time.perf_counter() - started))
         prove_relaxed = partial(prove_with_rounding, problem, h, y, time_limit=left, pivot_limit=MAX_PIVOTS)
         proof = prove_relaxed()

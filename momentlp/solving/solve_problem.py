@@ -47,6 +47,7 @@ from momentlp.solving.verdict import (
     confirm_exact,
     confirm_infeasible,
     decide_status,
+    depends_on_rounding,
     is_empty_but_for_rounding,
     is_settled,
     proves_empty,
@@ -257,9 +258,9 @@ def _prove_infeasible(problem: Problem, request: Request, claim: Verdict, attemp
 
 def _solve_with_rounding(problem: Problem, request: Request, attempt: Attempt) -> Certificate | None:
     """Solve the problem whose means are known up to rounding, where the problem as it is stored seems to have no answer."""
-    nothing_found = attempt.answer.outcome is Outcome.INFEASIBLE or is_empty_but_for_rounding(attempt.certificate)
+    needed = attempt.answer.outcome is Outcome.INFEASIBLE or depends_on_rounding(attempt.certificate, request.tol)
     options = remaining_options(request.options, request.timer)
-    if not nothing_found or options is None or all(block.tolerance_on is None for block in problem.blocks):
+    if not needed or options is None or all(block.tolerance_on is None for block in problem.blocks):
         return None
     found = run_attempt(relax_means(problem), replace(request, options=replace(options, start=None))).certificate
     certificate = Certificate.of(problem, found.membership, join_sides(problem, found.multipliers))
@@ -268,21 +269,37 @@ def _solve_with_rounding(problem: Problem, request: Request, attempt: Attempt) -
 
 
 def _solve_exactly(problem: Problem, request: Request, certificate: Certificate) -> tuple[Status, Certificate] | None:
-    """Solve a small problem in exact arithmetic; None if that proves nothing either."""
+    """Solve a small problem in exact arithmetic, with rounding allowed for if it must be; None if that proves nothing."""
+    if not depends_on_rounding(certificate, request.tol):
+        proved, certificate = _prove_exactly(problem, request, certificate, rounding=False)
+        if proved is not None:
+            return proved, certificate
+    if depends_on_rounding(certificate, request.tol):
+        proved, certificate = _prove_exactly(problem, request, certificate, rounding=True)
+        if proved is not None:
+            return proved, certificate
+    return None
+
+
+def _prove_exactly(
+    problem: Problem, request: Request, certificate: Certificate, *, rounding: bool
+) -> tuple[Status | None, Certificate]:
+    """Return what exact arithmetic proves, and the certificate of what it found; None and the old one if nothing."""
     options = remaining_options(request.options, request.timer)
     found = None
     if options is not None:
-        found = solve_exactly(problem, certificate.membership, certificate.multipliers, options.time_limit)
+        h, y = certificate.membership, certificate.multipliers
+        found = solve_exactly(problem, h, y, options.time_limit, rounding=rounding)
     request.timer.finish_step("exact")
     if found is None:
-        return None
+        return None, certificate
     y = admissible_multipliers(problem, np.where(problem.noise, 0.0, found.multipliers))
     exact = Certificate.of(problem, found.membership, y)
     proved = confirm_exact(found.status, exact, request.tol)
     if proved is None:  # rounding y was too much: the fractions are the proof
         exact = exact.with_exact_bound(found.bound, found.exact_multipliers)
         proved = found.status if found.status is Status.INFEASIBLE else confirm_exact(found.status, exact, request.tol)
-    return None if proved is None else (proved, exact)
+    return proved, exact
 
 
 def _improve_pair(status: Status, certificate: Certificate, tol: float) -> Certificate:

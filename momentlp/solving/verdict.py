@@ -36,6 +36,7 @@ __all__ = [
     "confirm_exact",
     "confirm_infeasible",
     "decide_status",
+    "depends_on_rounding",
     "is_empty_but_for_rounding",
     "is_settled",
     "proves_empty",
@@ -43,8 +44,8 @@ __all__ = [
 
 ONE_POINT = 1 - 1e-6  # a bound below this multiple of the lightest point leaves no room for that point
 MEAN_WITHIN_ROUNDING = (
-    "but the mean is outside the points by no more than rounding, so nothing is proved; subtract a round number near the "
-    "mean from the features, or try a small tolerance"
+    "but the rounding of the mean decides what is found, so nothing is proved; subtract a round number near the mean from "
+    "the features, or try a small tolerance"
 )
 NEGLIGIBLE = 1e-12  # relative to the weights: rounding of a multiplier
 ZERO = 1e-9  # relative to the weights: rounding of an optimum of zero
@@ -73,7 +74,7 @@ def decide_status(answer: Answer, certificate: Certificate, tol: float) -> Verdi
     message, zero_is_feasible = answer.message, certificate.problem.zero_is_feasible
     if proves_empty(certificate):
         return Verdict(Status.EMPTY, message)
-    if is_empty_but_for_rounding(certificate) and answer.outcome is not Outcome.LIMIT:
+    if answer.outcome is not Outcome.LIMIT and depends_on_rounding(certificate, tol):
         return Verdict(Status.FAILED, f"{message} ({MEAN_WITHIN_ROUNDING})")
     if certificate.holds(tol):
         return Verdict(Status.OPTIMAL, message)
@@ -174,7 +175,27 @@ def confirm_infeasible(claim: Verdict, problem: Problem, y: FloatArray | None, *
 
 def is_settled(certificate: Certificate, tol: float) -> bool:
     """Whether a pair (h, y) proves OPTIMAL or EMPTY, so that nothing has to be repaired."""
-    return proves_empty(certificate) or (certificate.holds(tol) and not is_empty_but_for_rounding(certificate))
+    return proves_empty(certificate) or (certificate.holds(tol) and not depends_on_rounding(certificate, tol))
+
+
+def depends_on_rounding(certificate: Certificate, tol: float) -> bool:
+    """Whether the problem as it is stored offers less than one whose data differ by rounding: nothing, or too little."""
+    return is_empty_but_for_rounding(certificate) or (certificate.holds(tol) and is_labelled_set_heavier(certificate, tol))
+
+
+def is_labelled_set_heavier(certificate: Certificate, tol: float) -> bool:
+    """Whether the labelled set weighs more than h and meets all bounds within the rounding that is forgiven.
+
+    Where moments are nearly dependent, the mean as it was rounded may leave room for less than the labelled set itself.
+    """
+    problem = certificate.problem
+    if problem.labelled is None:
+        return False
+    labelled_set = np.zeros(problem.n_points)
+    labelled_set[problem.labelled] = problem.caps[problem.labelled]
+    if problem.weights @ labelled_set <= certificate.objective + tol * certificate.weight_unit:
+        return False
+    return Certificate.of(problem, labelled_set, np.zeros(problem.n_moments)).primal_residual <= tol
 
 
 def confirm_exact(status: Status, certificate: Certificate, tol: float) -> Status | None:

@@ -133,8 +133,10 @@ def test_the_multipliers_separate_the_largest_set(
     solution = mlp.solve(problem, backend)
     assert solution.status is mlp.Status.OPTIMAL, solution.message
     s, h = solution.scores, solution.membership
-    assert (h[s > TOLERANCE] > 1 - 1e-5).all()
-    assert (h[s < -TOLERANCE] < 1e-5).all()
+    # Multipliers of nearly dependent moments are huge and cancel: scores are then known up to rounding only.
+    margin = TOLERANCE + 1e-14 * problem.A.score_magnitude(solution.multipliers)
+    assert (h[s > margin] > 1 - 1e-5).all()
+    assert (h[s < -margin] < 1e-5).all()
     activity, slack = problem.A.T @ h, 1e-6 * (problem.scale + problem.A.per_moment("magnitude", h))
     at_bound = (activity <= problem.lower + slack) | (activity >= problem.upper - slack)
     assert solution.certificate.fractional <= at_bound.sum()

@@ -140,3 +140,12 @@ def test_a_set_of_very_light_points_is_not_empty(backend: str, seed: int) -> Non
     problem = mlp.Spec(tolerance=mlp.Absolute(0.0)).compile(np.vstack([heavy @ turn, light @ turn]), mean=np.zeros(3))
     solution = mlp.solve(replace(problem, weights=weights), backend)
     assert solution.status is not mlp.Status.EMPTY
+
+
+def test_the_labelled_set_is_never_too_heavy(backend: str) -> None:
+    """Landmarks that nearly coincide: with the mean as it was rounded there is room for 3.9994 of four labelled points."""
+    X = np.array([-2, 4, -2, 4, -6, 6, 4, 6, 4, 0, -6, 4])[:, None] * np.array([1.0, -1.5])
+    problem = mlp.Spec(features=mlp.Kernel(landmarks=3)).compile(X, labelled=[0, 1, 5, 9])
+    solution = mlp.solve(problem, backend)
+    assert solution.status is mlp.Status.OPTIMAL, solution.message
+    assert solution.objective >= 4 - 1e-6

@@ -88,7 +88,7 @@ def test_a_failure_keeps_the_message_of_the_solver() -> None:
 
 def test_exact_arithmetic_gets_the_time_that_is_left(monkeypatch: pytest.MonkeyPatch) -> None:
     limits: list[float | None] = []
-    monkeypatch.setattr(solve_problem, "solve_exactly", lambda problem, h, y, time_limit: limits.append(time_limit))
+    monkeypatch.setattr(solve_problem, "solve_exactly", lambda problem, h, y, limit, **_: limits.append(limit))
     broken = ScriptedBackend(mlp.Answer(mlp.Outcome.FAILED, None, None, "singular basis"), mlp.Capability.TIME_LIMIT)
     assert mlp.solve(PROBLEM, broken, time_limit=1000.0).status is mlp.Status.FAILED
     assert mlp.solve(PROBLEM, broken, time_limit=1e-9).status is mlp.Status.FAILED  # no time is left: it is not called
