@@ -10,6 +10,7 @@ import math
 import os
 import re
 import struct
+import sys
 import zipfile
 from collections.abc import Callable, Iterator
 from typing import IO, Any
@@ -122,7 +123,17 @@ def read_npy(stream: IO[bytes], size: int, update: Callable[[Any], object] | Non
             raise FileFormatError("it is cut short")
         if update is not None:
             update(part)
+    _check_text(array)
     return array.reshape(shape, order="F" if order == "F" else "C")
+
+
+def _check_text(array: NDArray[Any]) -> None:
+    """Raise for text with characters that do not exist: numpy fails on them much later, with an error of its own."""
+    if array.dtype.kind != "U" or not array.size:
+        return
+    codes = np.ascontiguousarray(array).view(array.dtype.byteorder.replace("|", "=") + "u4")
+    if codes.max() > sys.maxunicode:
+        raise FileFormatError("it holds text with characters that do not exist")
 
 
 def _read_layout(stream: IO[bytes], size: int) -> tuple[np.dtype[Any], str, tuple[int, ...], int]:

@@ -66,3 +66,15 @@ def test_two_columns_of_one_name_among_many_are_refused_quickly() -> None:
     frame = pytest.importorskip("pandas").DataFrame(np.zeros((1, 100_000)), columns=[*map(str, range(99_999)), "99998"])
     with pytest.raises(mlp.DataError, match="'99998'"):
         mlp.Spec().compile(frame, labelled=[0])
+
+
+@pytest.mark.parametrize("order", ["<", ">"])
+def test_text_with_characters_that_do_not_exist_is_refused(order: str, tmp_path: Path) -> None:
+    """numpy reads such text without a word, and fails much later with a SystemError."""
+    text = np.array([["a", "1"], ["b", "2"]], dtype=f"{order}U1")
+    np.save(tmp_path / "text.npy", text)
+    assert read_points(tmp_path / "text.npy").values.tolist() == text.tolist()
+    text.view(f"{order}u4")[0, 0] = 0x110000
+    np.save(tmp_path / "text.npy", text)
+    with pytest.raises(mlp.DataError, match="characters that do not exist"):
+        read_points(tmp_path / "text.npy")
