@@ -165,6 +165,8 @@ def _solve_in_units_of_violation(
         rows.append(sign * scaled[near])
         limits.append(room[near] / (row_unit[near] * unit))
     matrix, limit = np.vstack(rows), np.concatenate(limits)
+    if not (np.isfinite(matrix).all() and np.isfinite(limit).all()):  # violations or entries near the largest float
+        return None
     bounds = [(0.0, value if value < FAR else None) for value in np.maximum(np.concatenate([up, down]), 0.0).tolist()]
     result = linprog(
         np.tile(costs / size, 2) / np.median(costs / size),
