@@ -3,10 +3,11 @@ r"""The one rule for what rounding is forgiven.
 Features are taken as the numbers they are. But a mean is rarely a float, entries ``A_ij = phi_ij - a_j`` are rounded when
 they are computed, and so are bounds such as a sum of caps. So an entry of a moment counts as known up to::
 
-    r_ij  =  8 eps ( o_j + min(|A_ij|, 2^20 t_j) )          eps = 2^-52, the precision of float64, whatever the features are
+    r_ij  =  8 eps ( o_j + t_j + min(|A_ij|, 2^20 t_j) )     eps = 2^-52, the precision of float64, whatever the features are
 
 where ``o_j`` is the size of what is subtracted in a moment of a mean (the mean, and the width of a tolerance on the mean;
-zero for a constraint) and ``t_j`` the typical entry of the moment, the median of ``|A_ij|``. A bound b counts as known up to
+zero for a constraint) and ``t_j`` the typical entry of the moment, the median of ``|A_ij|``. (A feature that was computed,
+by a rotation say, is rounded like its typical entry, however small the entry itself.) A bound b counts as known up to
 ``8 eps |b|``. The limit on ``|A_ij|`` keeps a sentinel such as 1e15 from forgiving the violations of all other points.
 
 The problem with rounding, P+, is the linear program whose rows are relaxed by that much::
@@ -31,7 +32,7 @@ import scipy.sparse as sp
 from momentlp.points.arrays import FloatArray, is_sparse
 from momentlp.problem.cache_slices import rows_in_cache
 from momentlp.problem.moment_block import ROUNDING, MomentBlock
-from momentlp.problem.moment_matrix import MomentMatrix
+from momentlp.problem.moment_matrix import MAX_ENTRY_RATIO, MomentMatrix
 from momentlp.problem.problem import Problem
 
 __all__ = ["REFUTED", "ROUNDING", "SOLVED", "join_sides", "limited_magnitude", "limited_score_magnitude", "relax_means"]
@@ -43,7 +44,7 @@ REFUTED = 9 / 8
 
 
 def limited_magnitude(A: MomentMatrix, h: FloatArray, limits: FloatArray) -> FloatArray:
-    """Return ``sum_i min(|A_ij|, limit_j) h_i`` per moment.
+    """Return ``sum_i (t_j + min(|A_ij|, limit_j)) h_i`` per moment, with ``t_j = limit_j / 2^20``.
 
     Parameters
     ----------
@@ -61,7 +62,8 @@ def limited_magnitude(A: MomentMatrix, h: FloatArray, limits: FloatArray) -> Flo
 
 def _magnitude_of_part(limits: FloatArray, A: MomentMatrix, h: FloatArray) -> FloatArray:
     parts = zip(A.blocks, A.split(limits), strict=True)
-    return np.concatenate([_magnitude_of_block(block, h, own) for block, own in parts])
+    entries = np.concatenate([_magnitude_of_block(block, h, own) for block, own in parts])
+    return entries + limits / MAX_ENTRY_RATIO * float(h.sum())
 
 
 def _magnitude_of_block(block: MomentBlock, h: FloatArray, limits: FloatArray) -> FloatArray:
@@ -77,7 +79,7 @@ def _magnitude_of_block(block: MomentBlock, h: FloatArray, limits: FloatArray) -
 
 
 def limited_score_magnitude(A: MomentMatrix, y: FloatArray, limits: FloatArray) -> FloatArray:
-    """Return ``sum_j |y_j| (o_j + min(|A_ij|, limit_j))`` per point, for points in memory.
+    """Return ``sum_j |y_j| (o_j + t_j + min(|A_ij|, limit_j))`` per point, with ``t_j = limit_j / 2^20``.
 
     Parameters
     ----------
@@ -94,7 +96,7 @@ def limited_score_magnitude(A: MomentMatrix, y: FloatArray, limits: FloatArray) 
 
 
 def _score_magnitude_of_block(block: MomentBlock, y: FloatArray, limits: FloatArray) -> FloatArray:
-    level = float(block.mean_size() @ y)
+    level = float((block.mean_size() + limits / MAX_ENTRY_RATIO) @ y)
     if is_sparse(block.features):
         return np.asarray(_limited_entries(block, limits) @ y + float(_limited_constant(block, limits) @ y) + level)
     used = np.flatnonzero(y)

@@ -155,6 +155,8 @@ def _solve_in_units_of_violation(
 
     row_unit = _median_of_nonzero(entries)
     unit = float((-np.minimum(below, above) / row_unit).max())
+    if not 0 < unit < np.inf:
+        return None
     scaled = entries / row_unit
     size = np.maximum(np.abs(scaled).max(axis=1), 1.0)  # of each point: a sentinel gets a unit of its own
     scaled = (scaled / size[:, None]).T

@@ -60,7 +60,8 @@ class Row:
     @cached_property
     def rounding(self) -> list[Fraction]:
         """r_ij for every point i."""
-        return [ROUNDING * (self.offset + min(abs(entry), MAX_ENTRY * self.typical)) for entry in self.entries]
+        known = self.offset + self.typical
+        return [ROUNDING * (known + min(abs(entry), MAX_ENTRY * self.typical)) for entry in self.entries]
 
     def relaxed(self, factor: int) -> list[Row]:
         """Return the sides of the row, each relaxed by ``factor`` times the rounding of entries and bounds."""

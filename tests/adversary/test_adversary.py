@@ -77,8 +77,8 @@ def test_the_program_follows_the_formulas_of_the_documentation() -> None:
 def test_rounding_grows_with_the_mean_and_not_with_a_sentinel() -> None:
     row = build_program(RawSpec(np.array([[1.0], [2.0], [4.0], [1e15]]), mean=[2.0**20])).rows[0]
     unit = Fraction(8, 2**52)
-    assert row.rounding[0] == unit * (2**20 + abs(1 - 2**20))
-    assert row.rounding[3] < unit * (2**20 + 2**41)
+    assert row.rounding[0] == unit * (2**20 + row.typical + abs(1 - 2**20))
+    assert row.rounding[3] < unit * (2**21 + 2**41)
 
 
 OPTIMUM = [1.0, 1.0, 2 / 3, 0.0]  # of POINTS with mean 1, weight 8/3

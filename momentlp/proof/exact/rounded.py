@@ -18,6 +18,7 @@ from typing import Any
 import numpy as np
 
 from momentlp.points.arrays import FloatArray, IndexArray
+from momentlp.problem.moment_matrix import MAX_ENTRY_RATIO
 from momentlp.problem.problem import Problem
 from momentlp.problem.rounding import ROUNDING
 from momentlp.proof.exact.integers import IntegerProgram, Integers
@@ -84,7 +85,7 @@ def allow_rounding(problem: Problem, program: IntegerProgram, factor: float) -> 
     rows: list[tuple[Integers, int, int, int, int]] = []  # entries, lower, upper, moment, side
     for j, unit in enumerate(program.row_units):
         per_entry = FINER * program.cap_unit / unit
-        mean, limit = (int(Fraction(float(values[j])) * per_entry) for values in (means, limits))
+        mean, limit = (int(Fraction(float(values[j])) * per_entry) for values in (means + limits / MAX_ENTRY_RATIO, limits))
         M, lower, upper = program.M[j] * FINER, int(program.lower[j]) * FINER, int(program.upper[j]) * FINER
         R = _multiply_down(mean + np.minimum(np.abs(M), limit), factor)
         lower, upper = lower - int(_multiply_down(abs(lower), factor)), upper + int(_multiply_down(abs(upper), factor))

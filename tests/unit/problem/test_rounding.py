@@ -26,9 +26,10 @@ def test_entries_count_up_to_their_limit(build: Any) -> None:
     h, y = np.array([0.5, 1.0, 0.25, 0.0]), np.array([1.0, -2.0, 0.0, 0.5, 3.0])
     # Sparse features are added up as they are stored, entries and centre apart: never less than the entries themselves.
     compare = np.allclose if build is np.asarray else lambda found, expected: (found >= expected - 1e-9).all()
-    assert compare(limited_magnitude(problem.A, h, limits), np.minimum(A, 5.0).T @ h)
-    means = problem.A.per_moment("mean_size")
-    assert compare(limited_score_magnitude(problem.A, y, limits), np.minimum(A, 5.0) @ np.abs(y) + means @ np.abs(y))
+    typical, means = 5.0 / 2**20, problem.A.per_moment("mean_size")
+    assert compare(limited_magnitude(problem.A, h, limits), (np.minimum(A, 5.0) + typical).T @ h)
+    expected = (np.minimum(A, 5.0) + typical) @ np.abs(y) + means @ np.abs(y)
+    assert compare(limited_score_magnitude(problem.A, y, limits), expected)
 
 
 def test_points_in_chunks_count_like_points_in_memory(tmp_path: Any) -> None:

@@ -54,7 +54,8 @@ def test_relaxed_rows_are_as_wide_as_the_rule_and_never_wider() -> None:
         unit = rounded.program.row_units[row] / program.cap_unit
         for i in range(6):
             exact = program.M[j, i] * program.row_units[j] / program.cap_unit
-            allowed = Fraction(ROUNDING) * (Fraction(problem.blocks[0].origin[j]) + abs(exact))
+            typical = Fraction(problem.A.entry_limits[j]) / 2**20
+            allowed = Fraction(ROUNDING) * (Fraction(problem.blocks[0].origin[j]) + typical + abs(exact))
             relaxed = side * (exact - rounded.program.M[row, i] * unit)
             assert 0.999 * allowed <= relaxed <= allowed
 
