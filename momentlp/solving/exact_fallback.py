@@ -18,7 +18,8 @@ import numpy as np
 from momentlp.points.arrays import FloatArray
 from momentlp.problem.problem import Problem
 from momentlp.problem.rounding import REFUTED
-from momentlp.proof.exact.proof import prove, prove_with_rounding
+from momentlp.proof.exact.proof import ExactProof, prove, prove_with_rounding
+from momentlp.solving.verdict import emptiness_limit
 from momentlp.status import Status
 
 __all__ = ["ExactAnswer", "is_small", "solve_exactly"]
@@ -42,7 +43,8 @@ class ExactAnswer:
     Attributes
     ----------
     status : Status
-        OPTIMAL, or INFEASIBLE even if rounding is allowed for: then the multipliers are a Farkas proof.
+        OPTIMAL, or INFEASIBLE even if rounding is allowed for: then the multipliers are a Farkas proof. An optimum that
+        means EMPTY is that of the problem with ``REFUTED`` times the rule for rounding.
     membership, multipliers : arrays, shapes (N,) and (m,)
         The pair (h, y), rounded.
     exact_multipliers : tuple of Fraction
@@ -81,26 +83,45 @@ def solve_exactly(
     if not is_small(problem):
         return None
     seconds = MAX_SECONDS if time_limit is None else min(MAX_SECONDS, time_limit)
-    started = time.perf_counter()
-    proof = None if rounding else prove(problem, h, y, time_limit=seconds, pivot_limit=MAX_PIVOTS)
-    if (
-        proof is None
-        or proof.status is Status.INFEASIBLE
-        or (proof.optimum is not None and proof.optimum < problem.point_weight)
-    ):
-        left = max(0.0, seconds - (time.perf_counter() - started))
-        prove_relaxed = partial(prove_with_rounding, problem, h, y, time_limit=left, pivot_limit=MAX_PIVOTS)
-        proof = prove_relaxed()
-        if proof.status is Status.INFEASIBLE:
-            proof = prove_relaxed(factor=REFUTED)
-            if proof.status is not Status.INFEASIBLE:  # it depends on the last digits
-                return None
-    if proof.status is Status.LIMIT:
-        return None
     try:
-        membership = np.array([float(value) for value in proof.membership]) if proof.membership else h
-        multipliers = np.array([float(value) for value in proof.multipliers])
-        bound = float("inf") if proof.optimum is None else float(proof.optimum)
+        proof = _prove(problem, h, y, seconds, rounding=rounding)
+        return None if proof is None else _round(proof, h)
     except OverflowError:
         return None
+
+
+def _prove(problem: Problem, h: FloatArray, y: FloatArray, seconds: float, *, rounding: bool) -> ExactProof | None:
+    """Return the proof for the problem as it is stored if that offers a point or more, else for the problem with rounding."""
+    started = time.perf_counter()
+    if not rounding:
+        proof = prove(problem, h, y, time_limit=seconds, pivot_limit=MAX_PIVOTS)
+        if proof.status is Status.LIMIT:
+            return None
+        if proof.optimum is not None and proof.optimum >= problem.point_weight:
+            return proof
+    left = max(0.0, seconds - (time.perf_counter() - started))
+    prove_relaxed = partial(prove_with_rounding, problem, h, y, time_limit=left, pivot_limit=MAX_PIVOTS)
+    proof = prove_relaxed()
+    if _is_nothing(problem, proof):  # the proof that there is nothing to find allows for a little more rounding
+        proof = prove_relaxed(factor=REFUTED)
+        if not _is_nothing(problem, proof):  # it depends on the last digits
+            return None
+    return None if proof.status is Status.LIMIT else proof
+
+
+def _round(proof: ExactProof, h: FloatArray) -> ExactAnswer:
+    """Return a proof in floats; OverflowError if one of its numbers has none."""
+    membership = np.array([float(value) for value in proof.membership]) if proof.membership else h
+    multipliers = np.array([float(value) for value in proof.multipliers])
+    bound = float("inf") if proof.optimum is None else float(proof.optimum)
     return ExactAnswer(proof.status, membership, multipliers, proof.multipliers, bound)
+
+
+def _is_nothing(problem: Problem, proof: ExactProof) -> bool:
+    """Return whether a proof says that there is nothing to find: no feasible h, or an optimum that means EMPTY."""
+    if proof.status is Status.INFEASIBLE:
+        return True
+    if proof.status is not Status.OPTIMAL or proof.optimum is None:
+        return False
+    limit = emptiness_limit(problem, np.array([float(value) for value in proof.multipliers]))
+    return limit is not None and proof.optimum <= limit

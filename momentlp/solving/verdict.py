@@ -37,6 +37,7 @@ __all__ = [
     "confirm_infeasible",
     "decide_status",
     "depends_on_rounding",
+    "emptiness_limit",
     "is_empty_but_for_rounding",
     "is_settled",
     "proves_empty",
@@ -104,9 +105,11 @@ def proves_empty(certificate: Certificate) -> bool:
     is empty: the bound is that small, or all bounds that contribute to it are zero, so that multiples of h would be feasible
     too. If some point has no positive weight, the bound proves nothing about emptiness.
     """
-    limit = _emptiness_limit(certificate)
+    limit = emptiness_limit(certificate.problem, certificate.multipliers)
     if limit is None or certificate.bound > limit:
         return False
+    if certificate.exact_multipliers is not None:  # so small a bound of theirs allows for rounding already
+        return True
     return dual_bound(certificate.problem, certificate.multipliers, REFUTED) <= limit
 
 
@@ -115,15 +118,14 @@ def is_empty_but_for_rounding(certificate: Certificate) -> bool:
 
     The mean of a few floats is rarely a float. If the points lie in a plane, say, the mean as it was rounded lies beside it.
     """
-    limit = _emptiness_limit(certificate)
+    limit = emptiness_limit(certificate.problem, certificate.multipliers)
     if limit is None or certificate.bound > limit:
         return False
     return limit >= _lightest_point(certificate.problem) * ONE_POINT and not proves_empty(certificate)
 
 
-def _emptiness_limit(certificate: Certificate) -> float | None:
-    """Return the bound up to which nothing is found; None if a small bound does not mean that."""
-    problem, y = certificate.problem, certificate.multipliers
+def emptiness_limit(problem: Problem, y: FloatArray) -> float | None:
+    """Return the bound up to which multipliers y prove EMPTY; None if a small bound does not mean that."""
     lightest = _lightest_point(problem)
     if not problem.zero_is_feasible or lightest <= 0:
         return None

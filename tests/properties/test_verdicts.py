@@ -149,3 +149,13 @@ def test_the_labelled_set_is_never_too_heavy(backend: str) -> None:
     solution = mlp.solve(problem, backend)
     assert solution.status is mlp.Status.OPTIMAL, solution.message
     assert solution.objective >= 4 - 1e-6
+
+
+@pytest.mark.parametrize("seed", range(6))
+def test_independent_points_are_empty_whatever_their_weights_and_caps(backend: str, seed: int) -> None:
+    """Four independent points have only h = 0. Multipliers are so large that their own rounding hides it."""
+    random = np.random.default_rng(seed)
+    A = random.normal(size=(4, 4))
+    weights, caps = 10.0 ** random.uniform(-8, 8, 4), 10.0 ** random.uniform(-8, 8, 4)
+    solution = mlp.solve(mlp.Problem.from_arrays(A, 0.0, 0.0, weights=weights, caps=caps), backend)
+    assert solution.status is mlp.Status.EMPTY, solution.message
