@@ -91,7 +91,7 @@ def solve_exactly(
 
 
 def _prove(problem: Problem, h: FloatArray, y: FloatArray, seconds: float, *, rounding: bool) -> ExactProof | None:
-    """Return the proof for the problem as it is stored if that offers a point or more, else for the problem with rounding."""
+    """Return a proof for the problem as it is stored if that offers a point or more, else for the problem with rounding."""
     started = time.perf_counter()
     if not rounding:
         proof = prove(problem, h, y, time_limit=seconds, pivot_limit=MAX_PIVOTS)

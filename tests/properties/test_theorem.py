@@ -225,7 +225,7 @@ def test_rotation_does_not_matter(X: np.ndarray, backend: str, seed: int) -> Non
     """Nor does any invertible linear map, as long as no tolerance is measured along the axes."""
     rotation, _ = np.linalg.qr(np.random.default_rng(seed).normal(size=(X.shape[1], X.shape[1])))
     rotated = X @ rotation
-    # The rotation must not cancel digits: its terms must be no larger than what the rule for rounding counts, see rounding.py.
+    # The rotation must not cancel digits: its terms must be no larger than what the rule for rounding counts.
     counted = np.abs(rotated[0]) + np.median(np.abs(rotated - rotated[0]), axis=0)
     assume((np.max(np.abs(X) @ np.abs(rotation), axis=0) <= 8 * counted).all())
     sizes = [optimum(EXACT.compile(points, labelled=[0]), backend) for points in (X, rotated)]
