@@ -26,14 +26,14 @@ __all__ = ["ExactAnswer", "is_small", "solve_exactly"]
 
 # Limits within which exact arithmetic takes seconds, not minutes.
 MAX_ENTRIES = 20_000  # of A, points times moments
-MAX_MOMENTS = 40
+MAX_RANK = 40  # the smaller of the numbers of points and moments: so many points or moments form a vertex
 MAX_PIVOTS = 300
 MAX_SECONDS = 10.0
 
 
 def is_small(problem: Problem) -> bool:
     """Return whether a problem is small enough for exact arithmetic."""
-    return problem.n_points * problem.n_moments <= MAX_ENTRIES and problem.n_moments <= MAX_MOMENTS
+    return problem.n_points * problem.n_moments <= MAX_ENTRIES and min(problem.n_points, problem.n_moments) <= MAX_RANK
 
 
 @dataclass(frozen=True, eq=False)

@@ -99,14 +99,25 @@ def half_spaces(draw: st.DrawFn, features: FloatArray) -> FloatArray:
     random = np.random.default_rng(draw(_seeds()))
     d = features.shape[1]
     normal = random.integers(-3, 4, d).astype(np.float64) if draw(st.booleans()) else random.normal(size=d)
-    scores = np.sum(features * normal, axis=1)  # not a matrix product: equal rows must get equal scores
-    if np.ptp(scores) > 0:  # scores that differ only by rounding count as equal
-        scores = np.round((scores - scores.min()) / np.ptp(scores) * 1e8)
+    terms = features * normal
+    scores = _merge_close(np.sum(terms, axis=1), np.sum(np.abs(terms), axis=1))
     levels = np.unique(scores)[:-1]
     assume(levels.size > 0)
     level = levels[draw(st.integers(0, levels.size - 1))]
     fuzz = random.uniform(size=len(features)) if draw(st.booleans()) else np.full(len(features), random.integers(0, 2))
     return np.where(scores > level, 1.0, np.where(scores == level, fuzz, 0.0))
+
+
+def _merge_close(scores: FloatArray, sizes: FloatArray) -> FloatArray:
+    """Return the rank of every score. Neighbours that differ by less than 1e-8 of their terms have the same rank.
+
+    Each pair is judged by its own terms: an outlier among the points must not make all others equal.
+    """
+    order = np.argsort(scores, kind="stable")
+    larger = np.maximum(sizes[order][1:], sizes[order][:-1])
+    ranks = np.empty(scores.size)
+    ranks[order] = np.concatenate([[0.0], np.cumsum(np.diff(scores[order]) > 1e-8 * larger)])
+    return ranks
 
 
 def feature_maps(*, landmarks: int = 4) -> st.SearchStrategy[FeatureMap]:

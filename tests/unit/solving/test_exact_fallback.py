@@ -10,7 +10,7 @@ from helpers.scripted_backend import ScriptedBackend
 
 import momentlp as mlp
 from momentlp.solving import exact_fallback
-from momentlp.solving.exact_fallback import solve_exactly
+from momentlp.solving.exact_fallback import is_small, solve_exactly
 
 NOTHING = ScriptedBackend(mlp.Answer(mlp.Outcome.FAILED, None, None, "singular basis"))
 # Points 0 and 1 must have equal memberships, so they cancel. Points 2 and 3 are thirty decades smaller.
@@ -105,3 +105,10 @@ def test_it_never_gets_more_time_than_its_own_limit(
     monkeypatch.setattr(exact_fallback, "prove", record)
     assert solve_exactly(CANCELLING, *start(CANCELLING), limit) is not None
     assert limits == [expected]
+
+
+def test_few_points_with_many_moments_are_small() -> None:
+    """A vertex of four points has at most four of them between their bounds, however many moments there are."""
+    few_points = mlp.Problem.from_arrays(np.zeros((4, 200)), 0.0, 0.0)
+    assert is_small(few_points)
+    assert not is_small(mlp.Problem.from_arrays(np.zeros((200, 60)), 0.0, 0.0))
