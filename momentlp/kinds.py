@@ -152,7 +152,7 @@ class Kind(Declared):
         --------
         >>> import momentlp as mlp
         >>> mlp.Tolerance.parse({"kind": "absolute", "eps": 2.0})
-        Absolute(kind='absolute', eps=2.0, standardised=False)
+        Absolute(kind='absolute', eps=2.0, standardised=False, side='both')
         """
         if isinstance(value, cls):
             return value

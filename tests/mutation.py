@@ -83,7 +83,7 @@ MUTANTS = (
     # the problem
     Mutant("real data counts as noise", "momentlp/problem", "same = (high == low) & (np.abs(low) <= allowed)", "same = (np.abs(low) <= 1e9 * allowed)"),
     Mutant("a tolerance on the mean has the wrong sign", "momentlp/problem", "np.concatenate([-width, width[loose]])", "np.concatenate([width, -width[loose]])"),
-    Mutant("a tolerance on the sum is one-sided", "momentlp/problem", '"lower": -width,', '"lower": 0 * width,'),
+    Mutant("a tolerance on the sum is one-sided", "momentlp/problem", 'if side == "upper" else -bound', 'if side == "upper" else 0 * bound'),
     Mutant("the mean is not subtracted", "momentlp/problem", "result = np.asarray(chosen - self.origin, dtype=np.float64)", "result = np.asarray(chosen - 0 * self.origin, dtype=np.float64)"),
     Mutant("outliers are scaled the wrong way", "momentlp/problem", "self.col_lower / unit, self.col_upper / unit", "self.col_lower * unit, self.col_upper * unit"),
     Mutant("the centre of sparse features has the wrong sign", "momentlp/problem", "sp.csc_array(centre[:, None])", "sp.csc_array(-centre[:, None])"),
@@ -101,7 +101,7 @@ MUTANTS = (
     Mutant("a worker process has no deadline", "momentlp/solving/isolation.py", "        if options.time_limit is None:\n            return None", "        if True:\n            return None"),
     # from a spec to a problem, from a solution to a separator, files
     Mutant("weights of labelled points are ignored", "momentlp/spec", "mean = column_mean(features, weights)", "mean = column_mean(features)"),
-    Mutant("a standard error without its square root", "momentlp/spec", 'spread / np.sqrt(size), "mean")', 'spread / size, "mean")'),
+    Mutant("a standard error without its square root", "momentlp/spec", 'spread / np.sqrt(size), "mean", self.side)', 'spread / size, "mean")'),
     Mutant("minimum and maximum share are swapped", "momentlp/spec", "self.low * total, self.high * total", "(1 - self.high) * total, (1 - self.low) * total"),
     Mutant("the hyperplane is shifted", "momentlp/solution", "level = 1.0 - sum(", "level = 1.0 + sum("),
     Mutant("the digest of a file is not compared", "momentlp/formats", 'arrays["digest"].tobytes() != digest', "False"),

@@ -108,9 +108,10 @@ def _build_program(problem: Problem, size: float) -> Problem:
 
 
 def _add_tau(block: MomentBlock, size: float) -> MomentBlock:
-    """Return ``sum (phi - alpha) h + d tau <= d`` and ``sum (phi - alpha) h - d tau >= -d``."""
+    """Return ``sum (phi - alpha) h + d tau <= d`` and ``sum (phi - alpha) h - d tau >= -d``, without a side that is open."""
     width = np.asarray(block.width) * (size if block.tolerance_on == "mean" else 1.0)
     identity, infinity = sp.eye_array(width.size, format="csc"), np.full(width.size, np.inf)
+    high, low = (width if block.side in ("both", side) else infinity for side in ("upper", "lower"))
     return MomentBlock(
         features=_append_point_and_feature(block.features, block.origin, column=0.0, corner=1.0),
         origin=np.append(block.origin, 0.0),
@@ -118,8 +119,8 @@ def _add_tau(block: MomentBlock, size: float) -> MomentBlock:
             sp.block_array([[identity, identity], [sp.csr_array(width[None]), sp.csr_array(-width[None])]])
         ),
         shift=np.zeros(2 * width.size),
-        lower=np.concatenate([-infinity, -width]),
-        upper=np.concatenate([width, infinity]),
+        lower=np.concatenate([-infinity, -low]),
+        upper=np.concatenate([high, infinity]),
         names=(*(f"{label}:high" for label in block.labels), *(f"{label}:low" for label in block.labels)),
     )
 

@@ -69,6 +69,8 @@ class MomentBlock:
         The tolerance of each feature, in units of ``tolerance_on``; None for the rows of a constraint.
     tolerance_on : {"sum", "mean"} or None
         Whether ``width`` bounds the sum of the deviations or their mean; None for the rows of a constraint.
+    side : {"both", "lower", "upper"}
+        Which bounds a tolerance keeps: ``"lower"`` means that the mean must not be much smaller than its target.
     fixed : bool
         Whether the tolerance belongs to a constraint, so that :meth:`with_tolerance` keeps it.
 
@@ -92,6 +94,7 @@ class MomentBlock:
     labels: tuple[str, ...] = ()
     width: FloatArray | None = None
     tolerance_on: Literal["sum", "mean"] | None = None
+    side: Literal["both", "lower", "upper"] = "both"
     fixed: bool = False
 
     @classmethod
@@ -104,6 +107,7 @@ class MomentBlock:
         labels: tuple[str, ...],
         tolerance_on: Literal["sum", "mean"],
         fitted: FittedMap | None = None,
+        side: Literal["both", "lower", "upper"] = "both",
     ) -> MomentBlock:
         """Build the rows that keep the mean of the set near a target.
 
@@ -133,11 +137,13 @@ class MomentBlock:
             What ``width`` bounds.
         fitted : FittedMap, optional
             Maps new points to features.
+        side : {"both", "lower", "upper"}
+            Keep both bounds, or one of them. One bound on the mean is one row per feature.
 
         Returns
         -------
         MomentBlock
-            With k rows for a tolerance on the sum; with up to 2 k rows for one on the mean.
+            With k rows for a tolerance on the sum or on one side; with up to 2 k rows for one on the mean.
 
         Examples
         --------
@@ -149,11 +155,14 @@ class MomentBlock:
         array([[-0.6, -0.4],
                [ 1.4,  1.6]])
         """
-        if tolerance_on == "sum" or not (width > 0).any():
-            rows: dict[str, Any] = {"transform": None, "shift": np.zeros(width.size), "lower": -width, "upper": width.copy()}
-            return cls(
-                features, mean, names=labels, fitted=fitted, labels=labels, width=width, tolerance_on=tolerance_on, **rows
-            )
+        about = {"fitted": fitted, "labels": labels, "width": width, "tolerance_on": tolerance_on, "side": side}
+        if tolerance_on == "sum" or side != "both" or not (width > 0).any():
+            # On the mean, one bound alone: sum_i (phi_ij - mean_j + width_j) h_i >= 0, or the same with -width_j and <=.
+            shift = np.zeros(width.size) if tolerance_on == "sum" else {"lower": width, "upper": -width}.get(side, 0 * width)
+            bound = width if tolerance_on == "sum" else np.zeros(width.size)
+            lower = np.full(width.size, -np.inf) if side == "upper" else -bound
+            upper = np.full(width.size, np.inf) if side == "lower" else bound.copy()
+            return cls(features, mean, None, shift.copy(), lower, upper, names=labels, **about)
         loose = np.flatnonzero(width > 0)
         columns = np.concatenate([np.arange(width.size), loose])
         high = [f"{label}:high" if value > 0 else label for label, value in zip(labels, width, strict=True)]
@@ -167,10 +176,7 @@ class MomentBlock:
             lower=np.concatenate([np.where(width > 0, -np.inf, 0.0), np.zeros(loose.size)]),
             upper=np.concatenate([np.zeros(width.size), np.full(loose.size, np.inf)]),
             names=(*high, *(f"{labels[column]}:low" for column in loose)),
-            fitted=fitted,
-            labels=labels,
-            width=width,
-            tolerance_on=tolerance_on,
+            **about,
         )
 
     def with_uniform_tolerance(self, width: float) -> MomentBlock:
@@ -205,7 +211,13 @@ class MomentBlock:
         if self.tolerance_on is None:
             return self
         block = MomentBlock.near(
-            self.features, self.origin, width, labels=self.labels, tolerance_on=self.tolerance_on, fitted=self.fitted
+            self.features,
+            self.origin,
+            width,
+            labels=self.labels,
+            tolerance_on=self.tolerance_on,
+            fitted=self.fitted,
+            side=self.side,
         )
         block = replace(block, fixed=self.fixed) if self.fixed else block
         if "feature_range" in self.__dict__:  # the features are the same: no need to look at them again

@@ -54,6 +54,7 @@ def pack_problem(problem: Problem, arrays: Arrays) -> dict[str, Any]:
             "labels": list(block.labels),
             "width": block.width is not None,
             "widens": block.tolerance_on,
+            "side": block.side,
             "fixed": block.fixed,
             "features": _pack_matrix(load_in_memory(block.features, "Problem.save"), f"{key}.features", arrays),
             "transform": None if block.transform is None else _pack_matrix(block.transform, f"{key}.transform", arrays),
@@ -99,6 +100,9 @@ def _unpack_block(entry: Mapping[str, Any], key: str, arrays: Arrays) -> MomentB
     tolerance_on = entry["widens"]
     if tolerance_on not in ("sum", "mean", None):
         raise FileFormatError(f"{key} has a tolerance on {tolerance_on!r}, not on 'sum' or 'mean'")
+    side = entry.get("side", "both")  # files of version 0.1 have no sides
+    if side not in ("both", "lower", "upper"):
+        raise FileFormatError(f"{key} has the side {side!r:.40}, not 'both', 'lower' or 'upper'")
     if width is not None and not (width.size == k and (width >= 0).all()):
         raise FileFormatError(f"{key}.width does not hold {k} tolerances")
     if tolerance_on is not None and (width is None or len(labels) != k):
@@ -111,6 +115,7 @@ def _unpack_block(entry: Mapping[str, Any], key: str, arrays: Arrays) -> MomentB
         labels=labels,
         width=width,
         tolerance_on=tolerance_on,
+        side=side,
         fixed=bool(entry.get("fixed", False)),
         fitted=fitted,
         **vectors,

@@ -185,16 +185,20 @@ def _find_by_program(problem: Problem, blocks: list[int], kind: str, empty: bool
 
 
 def _split_sides(block: MomentBlock) -> MomentBlock:
-    """Return two rows per feature, for ``deviation - rho <= 0`` and ``deviation + rho >= 0``, without the terms in rho."""
+    """Return two rows per feature, for ``deviation - rho <= 0`` and ``deviation + rho >= 0``, without the terms in rho.
+
+    The row of a side that the tolerance does not bound has no bound.
+    """
     k = block.origin.size
     identity = sp.eye_array(k)
+    high, low = (np.zeros(k) if block.side in ("both", side) else np.full(k, np.inf) for side in ("upper", "lower"))
     return MomentBlock(
         features=block.features,
         origin=block.origin,
         transform=sp.csc_array(sp.hstack([identity, identity])),
         shift=np.zeros(2 * k),
-        lower=np.concatenate([np.full(k, -np.inf), np.zeros(k)]),
-        upper=np.concatenate([np.zeros(k), np.full(k, np.inf)]),
+        lower=np.concatenate([np.full(k, -np.inf), -low]),
+        upper=np.concatenate([high, np.full(k, np.inf)]),
         names=tuple(f"{label}:{side}" for side in ("high", "low") for label in block.labels),
     )
 

@@ -221,7 +221,7 @@ class Spec(Declared):
         Examples
         --------
         >>> Spec.from_json('{"tolerance": {"kind": "relative", "delta": 0.1}}').tolerance
-        Relative(kind='relative', delta=0.1, standardised=False)
+        Relative(kind='relative', delta=0.1, standardised=False, side='both')
         """
         _require_text(text, "from_json")
         try:

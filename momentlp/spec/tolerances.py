@@ -31,7 +31,7 @@ from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Literal, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
-from pydantic import BeforeValidator
+from pydantic import BeforeValidator, SerializerFunctionWrapHandler, model_serializer
 
 from momentlp.errors import CompileError
 from momentlp.features import FittedMap
@@ -82,7 +82,9 @@ class Target:
         """Return the standard deviation of each feature over all points, shape (k,); ``constant`` if it does not vary."""
         return column_spread(self.features, constant, self.weights)
 
-    def near(self, width: FloatArray, tolerance_on: Literal["sum", "mean"]) -> MomentBlock:
+    def near(
+        self, width: FloatArray, tolerance_on: Literal["sum", "mean"], side: Literal["both", "lower", "upper"] = "both"
+    ) -> MomentBlock:
         """Build the rows that keep the mean near the target; see :meth:`MomentBlock.near <momentlp.MomentBlock.near>`.
 
         Parameters
@@ -91,6 +93,8 @@ class Target:
             The tolerance of each feature.
         tolerance_on : {"sum", "mean"}
             Whether ``width`` bounds the sum of the deviations or their mean.
+        side : {"both", "lower", "upper"}
+            Keep both bounds, or one of them.
 
         Returns
         -------
@@ -103,7 +107,7 @@ class Target:
         array([0.1])
         """
         return MomentBlock.near(
-            self.features, self.mean, width, labels=self.names, tolerance_on=tolerance_on, fitted=self.fitted
+            self.features, self.mean, width, labels=self.names, tolerance_on=tolerance_on, fitted=self.fitted, side=side
         )
 
 
@@ -200,10 +204,21 @@ class Tolerance(Kind):
         return (self,) * len(counts)
 
 
+Side: TypeAlias = Literal["both", "lower", "upper"]
+
+
 class _Width(Tolerance):
     """A tolerance given by one number, one number per moment, or one per part of a :class:`~momentlp.Concat`."""
 
     field: ClassVar[str]
+
+    @model_serializer(mode="wrap")
+    def _without_default_side(self, handler: SerializerFunctionWrapHandler) -> dict[str, Any]:
+        """Leave out the side if it is the default, so that files can be read by versions that know no sides."""
+        fields: dict[str, Any] = handler(self)
+        if fields.get("side") == "both":
+            del fields["side"]
+        return fields
 
     def split(self, counts: tuple[int, ...]) -> tuple[Tolerance, ...]:
         """Give each part its own number, or the numbers of its moments."""
@@ -241,6 +256,9 @@ class Absolute(_Width):
         number for all moments, one per moment, or one per part of a ``Concat``.
     standardised : bool
         Whether ``eps`` is in standard deviations of each feature over all points instead.
+    side : {"both", "lower", "upper"}
+        Which bounds to keep. ``"lower"`` demands only that the mean is not much smaller than its target: right for a score
+        that is larger for members, since then no member is left out because it scores too well.
 
     Raises
     ------
@@ -250,7 +268,7 @@ class Absolute(_Width):
     Examples
     --------
     >>> Absolute(30.0)
-    Absolute(kind='absolute', eps=30.0, standardised=False)
+    Absolute(kind='absolute', eps=30.0, standardised=False, side='both')
     >>> Absolute(-1.0)
     Traceback (most recent call last):
         ...
@@ -260,15 +278,16 @@ class Absolute(_Width):
     kind: Literal["absolute"] = "absolute"
     eps: Width
     standardised: bool = False
+    side: Side = "both"
     field: ClassVar[str] = "eps"
 
     if TYPE_CHECKING:
 
-        def __init__(self, eps: Widths, standardised: bool = False) -> None: ...
+        def __init__(self, eps: Widths, standardised: bool = False, side: Side = "both") -> None: ...
 
     def block(self, target: Target) -> MomentBlock:
         """Return one row per feature, bounded on both sides."""
-        return target.near(self.widths(target), "sum")
+        return target.near(self.widths(target), "sum", self.side)
 
 
 class Relative(_Width):
@@ -284,6 +303,9 @@ class Relative(_Width):
         In units of the feature. One number for all moments, one per moment, or one per part of a ``Concat``.
     standardised : bool
         Whether ``delta`` is in standard deviations of each feature over all points instead.
+    side : {"both", "lower", "upper"}
+        Which bounds to keep. ``"lower"`` demands only that the mean is not much smaller than its target: right for a score
+        that is larger for members, since then no member is left out because it scores too well.
 
     Raises
     ------
@@ -302,15 +324,16 @@ class Relative(_Width):
     kind: Literal["relative"] = "relative"
     delta: Width
     standardised: bool = False
+    side: Side = "both"
     field: ClassVar[str] = "delta"
 
     if TYPE_CHECKING:
 
-        def __init__(self, delta: Widths, standardised: bool = False) -> None: ...
+        def __init__(self, delta: Widths, standardised: bool = False, side: Side = "both") -> None: ...
 
     def block(self, target: Target) -> MomentBlock:
         """Return two rows per feature, or one where ``delta`` is zero."""
-        return target.near(self.widths(target), "mean")
+        return target.near(self.widths(target), "mean", self.side)
 
 
 class StandardError(_Width):
@@ -327,6 +350,9 @@ class StandardError(_Width):
     ----------
     z : float or sequence of float
         The number of standard errors. One number for all moments, one per moment, or one per part of a ``Concat``.
+    side : {"both", "lower", "upper"}
+        Which bounds to keep. ``"lower"`` demands only that the mean is not much smaller than its target: right for a score
+        that is larger for members, since then no member is left out because it scores too well.
 
     Raises
     ------
@@ -343,11 +369,12 @@ class StandardError(_Width):
 
     kind: Literal["standard_error"] = "standard_error"
     z: Width
+    side: Side = "both"
     field: ClassVar[str] = "z"
 
     if TYPE_CHECKING:
 
-        def __init__(self, z: Widths) -> None: ...
+        def __init__(self, z: Widths, side: Side = "both") -> None: ...
 
     def block(self, target: Target) -> MomentBlock:
         """Return the rows of ``Relative(z s / sqrt(l))``."""
@@ -364,4 +391,4 @@ class StandardError(_Width):
         spread = np.sqrt(counts @ deviation**2 / (size - 1))
         agree = spread <= 1e-12 * np.abs(sample).max(axis=0)
         spread = np.where(~agree, spread, target.spread(constant=0.0) / np.sqrt(size))
-        return target.near(self.widths(target) * spread / np.sqrt(size), "mean")
+        return target.near(self.widths(target) * spread / np.sqrt(size), "mean", self.side)

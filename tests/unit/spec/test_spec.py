@@ -87,8 +87,8 @@ def test_bad_yaml_is_refused_and_runs_nothing(text: str) -> None:
 
 
 def test_too_many_positional_values_are_refused() -> None:
-    with pytest.raises(mlp.SpecError, match=r"at most 2 value\(s\) \(eps, standardised\)"):
-        mlp.Absolute(1.0, False, 2.0)  # type: ignore[call-arg]
+    with pytest.raises(mlp.SpecError, match=r"at most 3 value\(s\) \(eps, standardised, side\)"):
+        mlp.Absolute(1.0, False, "both", 2.0)  # type: ignore[call-arg]
 
 
 def test_a_missing_spec_file_is_refused(tmp_path: Path) -> None:
@@ -189,7 +189,7 @@ def test_caps_can_be_lowered_by_a_constraint() -> None:
         (mlp.GroupShare, "(groups, low=..., high=...)"),
         (mlp.Moment, "(features, target, tolerance, name='moment')"),
         (mlp.Kernel, "(kernel='rbf', gamma=None, degree=3.0, coef0=1.0, landmarks=None, random_state=0)"),
-        (mlp.StandardError, "(z)"),
+        (mlp.StandardError, "(z, side='both')"),
         (mlp.Spec, "(features=..., tolerance=..., constraints=())"),
     ],
 )
