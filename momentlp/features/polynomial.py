@@ -60,7 +60,7 @@ class Linear(FeatureMap):
 
     def state_layout(self, shapes: Shapes, d: int, k: int) -> Mapping[str, StateArray]:
         """Return the layout of the standard deviations if the map keeps them."""
-        return {"spread": StateArray((k,))} if self.standardise else {}
+        return {"spread": StateArray((d,))} if self.standardise else {}
 
     def transform(self, X: Matrix, fitted: FittedMap) -> Matrix:
         """Return the points, divided by the standard deviations if asked for."""
@@ -120,7 +120,7 @@ class Quadratic(FeatureMap):
 
     def state_layout(self, shapes: Shapes, d: int, k: int) -> Mapping[str, StateArray]:
         """Return the layout of the standard deviations if the map keeps them."""
-        return {"spread": StateArray((k,))} if self.standardise else {}
+        return {"spread": StateArray((d * (d + 3) // 2,))} if self.standardise else {}
 
     def transform(self, X: Matrix, fitted: FittedMap) -> Matrix:
         """Return columns and products, divided by the standard deviations if asked for."""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import io
+import json
 import zipfile
 from pathlib import Path
 
@@ -110,3 +111,13 @@ def test_foreign_or_compressed_members_of_a_file_are_refused(tmp_path: Path) -> 
         archive.getinfo("caps.npy").header_offset = archive.getinfo("weights.npy").header_offset
     with pytest.raises(mlp.FileFormatError, match="next one begins"):
         load(stream.getvalue(), tmp_path)
+
+
+@pytest.mark.parametrize("features", [mlp.Linear(standardise=True), mlp.Quadratic(standardise=True)])
+def test_a_map_with_other_columns_than_its_spread_is_refused(features: mlp.FeatureMap, tmp_path: Path) -> None:
+    mlp.Spec(features=features).compile([[0.0, 1.0], [1.0, 3.0], [2.0, 0.0]], labelled=[0, 1]).save(tmp_path / "problem.npz")
+    arrays = arrays_of((tmp_path / "problem.npz").read_bytes())
+    header = json.loads(arrays["header"].tobytes())
+    header["blocks"][0]["fitted"]["inputs"].append("another")
+    with pytest.raises(mlp.FileFormatError, match="spread"):
+        load(sign_arrays({**arrays, "header": np.frombuffer(json.dumps(header).encode(), dtype=np.uint8)}), tmp_path)
