@@ -128,9 +128,10 @@ class Spectral(TransductiveMap):
     ) -> FittedMap:
         """Compute the feature of random walks: the log of the share of walks from each point that end at labelled ones.
 
-        With p(i) the weight of node i among the labelled points, f the average of p over walks, and r(i) the share of
-        walks from i that end at i, the score of a labelled node is ``log((f(i) - p(i) r(i)) / (1 - p(i)))``, and of
-        others ``log f(i)``.
+        With p the weight of the labelled points at each node, f the average of p over walks, and r(i) the share of walks
+        from node i that end at i, an unlabelled point at node i scores ``log f(i)``. A labelled point, which has the share w
+        of all labels, scores ``log((f(i) - w r(i)) / (1 - w))``: its own label does not count, but those of equal points do.
+        A row of weight two that counts twice stands for two equal points; one of weight one was drawn twice.
         """
         if self.walk is None:
             return fitted
@@ -142,11 +143,11 @@ class Spectral(TransductiveMap):
         own[new] = _return_shares(graph, new, self.walk)
         reached = graph.average(ends, self.walk)
         scores = _log_share(reached)[node]
-        others = np.zeros(graph.n_points)
-        rest = 1 - ends[goals]
-        others[goals] = np.where(rest > 1e-9, (reached[goals] - ends[goals] * own[goals]) / np.maximum(rest, 1e-9), 0.0)
         counted = known[counts > 0]
-        scores[counted] = _log_share(np.minimum(others[node[counted]], 1.0))
+        n_points = 1.0 if weights is None else np.maximum(weights[counted], 1.0)
+        weight, goal = counts[counts > 0] / n_points / counts.sum(), node[counted]
+        others = np.where(weight < 1 - 1e-9, (reached[goal] - weight * own[goal]) / np.maximum(1 - weight, 1e-9), 0.0)
+        scores[counted] = _log_share(np.minimum(others, 1.0))
         return replace(fitted, state={**fitted.state, "own": own, "reached": reached, "walk": scores})
 
     def state_layout(self, shapes: Shapes, d: int, k: int) -> Mapping[str, StateArray]:
