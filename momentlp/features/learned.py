@@ -14,8 +14,10 @@ from momentlp.errors import CompileError
 from momentlp.features.bagging.bags import Ensemble, draw_bags, out_of_bag_means
 from momentlp.features.bagging.classifiers import Classifiers
 from momentlp.features.bagging.ensembles import ARRAY_ENSEMBLES
+from momentlp.features.bagging.groups import group_points
 from momentlp.features.bagging.normal_scores import NormalScores
 from momentlp.features.bagging.scaling import Scaling
+from momentlp.features.bagging.standard_scores import StandardScores
 from momentlp.features.base import FittedMap
 from momentlp.features.sklearn_tables import comparison_key, from_table, to_table
 from momentlp.features.state import Shapes, StateArray
@@ -64,18 +66,22 @@ class Learned(TransductiveMap):
 
     The unlabelled points hold members too, but a classifier that is trained on labelled against unlabelled points still
     ranks members above others. It is trained in bags, each a bootstrap sample of the labelled points beside as many
-    unlabelled ones. The score of a point is the mean over the bags that did not train on it. Each score is then replaced by
-    its normal quantile among the unlabelled points.
+    unlabelled ones. The score of a point is the mean over the bags that did not train on it. Each score is then compared
+    with those of the unlabelled points, see ``scores``.
 
     Parameters
     ----------
     estimators : "auto" or list
         ``"auto"`` stands for all three of ``"trees"`` (decision trees), ``"svm"`` (support vector machines with an RBF
         kernel) and ``"logistic"`` (logistic regressions). A list holds such names, and classifiers or pipelines of
-        scikit-learn. The named ones scale dense columns to unit variance and sparse rows to unit length where they need it,
-        and can be saved.
+        scikit-learn. The named ones replace dense columns by normal quantiles and scale sparse rows to unit length where
+        they need it, and can be saved.
     n_bags : int
         The number of bags.
+    scores : {"normal", "standard"}
+        What becomes of the scores. ``"normal"``: the normal quantile of each score among the unlabelled points.
+        ``"standard"``: the score minus the mean of the unlabelled points, divided by their standard deviation, and limited
+        to 4 of them. This keeps a gap between two groups of scores.
     random_state : int
         The seed of the bags.
     n_jobs : int, optional
@@ -102,20 +108,26 @@ class Learned(TransductiveMap):
     >>> spec = mlp.Spec(features=mlp.Learned(["logistic"]), tolerance=mlp.StandardError(1.0))
     >>> solution = mlp.solve(spec.compile(X, labelled=range(20)))
     >>> found = solution.membership > 0.5
-    >>> bool(found[:60].mean() > 0.9), bool(found[60:].mean() < 0.1)
+    >>> bool(found[:60].mean() > 0.9), bool(found[60:].mean() < 0.2)
     (True, True)
     """
 
     kind: Literal["learned"] = "learned"
     estimators: Estimators = "auto"
     n_bags: Annotated[int, Field(ge=2)] = 60
+    scores: Literal["normal", "standard"] = "normal"
     random_state: Annotated[int, Field(ge=0)] = 0
     n_jobs: int | None = None
 
     if TYPE_CHECKING:
 
         def __init__(
-            self, estimators: Any = "auto", n_bags: int = 60, random_state: int = 0, n_jobs: int | None = None
+            self,
+            estimators: Any = "auto",
+            n_bags: int = 60,
+            scores: Literal["normal", "standard"] = "normal",
+            random_state: int = 0,
+            n_jobs: int | None = None,
         ) -> None: ...
 
     def __eq__(self, other: object) -> bool:
@@ -125,7 +137,7 @@ class Learned(TransductiveMap):
 
     def _key(self) -> tuple[Any, ...]:
         classifiers = [entry if isinstance(entry, str) else comparison_key(entry) for entry in self.used_estimators]
-        return classifiers, self.n_bags, self.random_state, self.n_jobs
+        return classifiers, self.n_bags, self.scores, self.random_state, self.n_jobs
 
     @property
     def used_estimators(self) -> tuple[Any, ...]:
@@ -167,13 +179,9 @@ class Learned(TransductiveMap):
         """
         if points is None:
             raise CompileError("Learned needs the points that it was fitted on: compile it with a spec.")
-        n_points = points.shape[0]
-        weights = np.ones(n_points) if weights is None else weights
-        pool = np.setdiff1d(np.flatnonzero(weights > 0), known)
-        pool = np.arange(n_points) if not pool.size else pool  # everything is labelled: against all points
-        pool_weights = np.where(weights[pool] > 0, weights[pool], 1.0)
+        labelled, pool = group_points(points, known, counts, np.ones(points.shape[0]) if weights is None else weights)
         random = np.random.default_rng(self.random_state)
-        bags = draw_bags(known[counts > 0], counts[counts > 0], pool, pool_weights, self.n_bags, random)
+        bags = draw_bags(labelled.first, labelled.total, pool.first, pool.total, self.n_bags, random)
         scaling, state = Scaling.from_state(fitted.state), dict(fitted.state)
         columns: list[FloatArray] = []
         models: list[Classifiers | None] = []
@@ -187,9 +195,11 @@ class Learned(TransductiveMap):
                 ensemble = model = Classifiers.train(entry, points, bags, self.n_jobs)
             models.append(model)
             scores = out_of_bag_means(ensemble, points, bags)
-            normal = NormalScores.of(scores[pool], pool_weights)
-            state |= {f"{number}.levels": normal.levels, f"{number}.quantiles": normal.quantiles}
-            columns.append(normal(scores))
+            pool.spread(scores)
+            labelled.spread(scores)
+            compare = self._compare(scores[pool.rows], pool.weights)
+            state |= {f"{number}.{key}": array for key, array in _comparison_state(compare).items()}
+            columns.append(compare(scores))
         state["scores"] = np.column_stack(columns)
         return replace(fitted, state=state, model=models if any(model is not None for model in models) else None)
 
@@ -203,9 +213,19 @@ class Learned(TransductiveMap):
             raise CompileError("Learned has no classifiers before it knows the labelled points: compile it with a spec.")
         columns = []
         for number in range(len(self.used_estimators)):
-            normal = NormalScores(fitted.state[f"{number}.levels"], fitted.state[f"{number}.quantiles"])
-            columns.append(normal(self._ensemble(number, fitted).total(X) / self.n_bags))
+            ensemble = self._ensemble(number, fitted)
+            columns.append(self._comparison(number, fitted)(ensemble.total(X) / len(ensemble)))
         return np.column_stack(columns)
+
+    def _compare(self, scores: FloatArray, weights: FloatArray) -> NormalScores | StandardScores:
+        """Return the function that compares a score with those of the unlabelled points."""
+        return (NormalScores if self.scores == "normal" else StandardScores).of(scores, weights)
+
+    def _comparison(self, number: int, fitted: FittedMap) -> NormalScores | StandardScores:
+        """Return that function of one feature from the state."""
+        if self.scores == "normal":
+            return NormalScores(fitted.state[f"{number}.levels"], fitted.state[f"{number}.quantiles"])
+        return StandardScores(*fitted.state[f"{number}.standard"].tolist())
 
     def _ensemble(self, number: int, fitted: FittedMap) -> Ensemble:
         """Return the trained classifiers of one feature."""
@@ -219,12 +239,20 @@ class Learned(TransductiveMap):
     def state_layout(self, shapes: Shapes, d: int, k: int) -> Mapping[str, StateArray]:
         """Return the layout of the scores, of the scaling, and of every ensemble."""
         layout = {"scores": StateArray((shapes.get("scores", (0,))[0], k), finite=True)}
-        if "scaling.centre" in shapes:
-            layout |= {f"scaling.{key}": StateArray((d,), finite=True) for key in ("centre", "unit")}
+        layout |= Scaling.layout(shapes, d)
         for number, entry in enumerate(self.used_estimators):
             prefix, n_levels = f"{number}.", shapes.get(f"{number}.levels", (0,))[0]
-            layout |= {f"{prefix}{key}": StateArray((n_levels,), finite=True) for key in ("levels", "quantiles")}
+            if self.scores == "normal":
+                layout |= {f"{prefix}{key}": StateArray((n_levels,), finite=True) for key in ("levels", "quantiles")}
+            else:
+                layout[f"{prefix}standard"] = StateArray((2,), finite=True)
             if isinstance(entry, str):
                 arrays = ARRAY_ENSEMBLES[entry].layout(shapes, prefix, d, self.n_bags)
                 layout |= {f"{prefix}{key}": array for key, array in arrays.items()}
         return layout
+
+
+def _comparison_state(compare: NormalScores | StandardScores) -> dict[str, NDArray[Any]]:
+    if isinstance(compare, NormalScores):
+        return {"levels": compare.levels, "quantiles": compare.quantiles}
+    return {"standard": np.array([compare.centre, compare.unit])}

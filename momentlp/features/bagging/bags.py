@@ -16,9 +16,14 @@ from momentlp.points.arrays import FloatArray, IndexArray, Matrix
 
 __all__ = ["Bags", "Ensemble", "draw_bags", "out_of_bag_means"]
 
+MAX_BAG = 300  # labelled points in a bag, and unlabelled ones: a kernel machine takes time with its square
+
 
 class Ensemble(Protocol):
-    """One trained classifier per bag."""
+    """Trained classifiers, one for each of the first bags."""
+
+    def __len__(self) -> int:
+        """Return the number of classifiers."""
 
     def total(self, X: Matrix) -> FloatArray:
         """Return the sum of the scores over all bags, shape (n,)."""
@@ -48,6 +53,11 @@ class Bags:
     def __len__(self) -> int:
         return len(self.members)
 
+    @property
+    def size(self) -> int:
+        """The number of rows in one bag."""
+        return int(self.members[0].size + self.others[0].size)
+
     def training(self, bag: int) -> tuple[IndexArray, IndexArray]:
         """Return the rows of one bag, and 1 for labelled and 0 for unlabelled points."""
         rows = np.concatenate([self.members[bag], self.others[bag]])
@@ -62,11 +72,11 @@ def draw_bags(
     Parameters
     ----------
     known : array of int, shape (l,)
-        Rows of the labelled points.
+        Rows of the labelled points, each different from the others.
     counts : array, shape (l,)
         How often each of them counts; all positive.
     pool : array of int, shape (u,)
-        Rows of the unlabelled points.
+        Rows of the unlabelled points, likewise.
     weights : array, shape (u,)
         How often each of them counts; all positive.
     n_bags : int
@@ -75,13 +85,15 @@ def draw_bags(
     Returns
     -------
     Bags
-        With l labelled points each, drawn with replacement, and as many unlabelled ones, drawn without. At most half of the
-        unlabelled points are in one bag, so that each is out of bag often enough.
+        With as many labelled points as there are, drawn with replacement, and as many unlabelled ones, drawn without; never
+        more than ``MAX_BAG`` of each. At most half of the unlabelled points are in one bag, so that each is out of bag often
+        enough.
     """
-    n_others = max(1, min(known.size, (pool.size + 1) // 2))
+    n_members = min(max(known.size, round(float(counts.sum()))), MAX_BAG)
+    n_others = max(1, min(n_members, (pool.size + 1) // 2))
     members, others = [], []
     for _ in range(n_bags):
-        members.append(random.choice(known, known.size, p=counts / counts.sum()))
+        members.append(random.choice(known, n_members, p=counts / counts.sum()))
         others.append(_draw_without_replacement(pool, weights, n_others, random))
     return Bags(tuple(members), tuple(others), tuple(random.integers(2**31, size=n_bags).tolist()))
 
@@ -110,9 +122,9 @@ def out_of_bag_means(ensemble: Ensemble, X: Matrix, bags: Bags) -> FloatArray:
         A point that is in every bag gets the mean over all of them.
     """
     everywhere = ensemble.total(X)
-    total, used = everywhere.copy(), np.full(X.shape[0], float(len(bags)))
-    for bag in range(len(bags)):
+    total, used = everywhere.copy(), np.full(X.shape[0], float(len(ensemble)))
+    for bag in range(len(ensemble)):
         rows = np.unique(bags.training(bag)[0])
         total[rows] -= ensemble.score_bag(bag, X[rows])
         used[rows] -= 1.0
-    return np.where(used > 0, total / np.maximum(used, 1.0), everywhere / len(bags))
+    return np.where(used > 0, total / np.maximum(used, 1.0), everywhere / len(ensemble))

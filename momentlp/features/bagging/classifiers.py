@@ -26,6 +26,9 @@ class Classifiers:
     def __init__(self, models: list[Any]) -> None:
         self.models = models
 
+    def __len__(self) -> int:
+        return len(self.models)
+
     @classmethod
     def train(cls, classifier: Any, X: Matrix, bags: Bags, n_jobs: int | None) -> Classifiers:
         """Train a clone per bag. A parameter ``random_state``, also of a step of a pipeline, gets the seed of the bag.

@@ -27,6 +27,9 @@ __all__ = ["ARRAY_ENSEMBLES", "ArrayEnsemble", "KernelMachines", "LinearModels",
 MAX_DEPTH = 30  # of a tree
 MAX_BLOCK_ENTRIES = 4_000_000  # of points times bags, vectors or columns that are processed together: 32 MiB
 MAX_ITERATIONS = 1000  # of a logistic regression
+MIN_LEAF = 3  # points in the leaf of a tree: leaves of one point say only 0 or 1
+MAX_KERNEL_PRODUCTS = 5e11  # points times vectors times columns of all kernel machines: above, there are fewer bags
+MIN_KERNEL_BAGS = 15
 
 
 class Trees:
@@ -50,6 +53,9 @@ class Trees:
         self.roots, self.left, self.right, self.feature = (arrays[key] for key in ("roots", "left", "right", "feature"))
         self.threshold, self.value, self.importance = (arrays[key] for key in ("threshold", "value", "importance"))
 
+    def __len__(self) -> int:
+        return int(self.roots.size)
+
     @classmethod
     def train(cls, X: Matrix, scaling: Scaling, bags: Bags, n_jobs: int | None) -> Self:
         """Train one tree per bag; each split looks at the square root of the number of columns, chosen at random."""
@@ -57,7 +63,9 @@ class Trees:
 
         def train_one(bag: int) -> Any:
             rows, target = bags.training(bag)
-            tree = DecisionTreeClassifier(max_features="sqrt", max_depth=MAX_DEPTH, random_state=bags.seeds[bag])
+            tree = DecisionTreeClassifier(
+                max_features="sqrt", max_depth=MAX_DEPTH, min_samples_leaf=MIN_LEAF, random_state=bags.seeds[bag]
+            )
             return tree.fit(X[rows], target).tree_
 
         trees = run_parallel(train_one, len(bags), n_jobs)
@@ -137,6 +145,9 @@ class LinearModels:
     def __init__(self, arrays: Mapping[str, NDArray[Any]], scaling: Scaling) -> None:
         self.coefficients, self.intercepts, self.scaling = arrays["coefficients"], arrays["intercepts"], scaling
 
+    def __len__(self) -> int:
+        return int(self.intercepts.size)
+
     @classmethod
     def train(cls, X: Matrix, scaling: Scaling, bags: Bags, n_jobs: int | None) -> Self:
         """Train one logistic regression per bag."""
@@ -190,9 +201,12 @@ class KernelMachines:
         self.vectors = unpack_matrix(arrays, "vectors")
         self.coefficients, self.intercepts, self.scaling = arrays["coefficients"], arrays["intercepts"], scaling
 
+    def __len__(self) -> int:
+        return int(self.intercepts.size)
+
     @classmethod
     def train(cls, X: Matrix, scaling: Scaling, bags: Bags, n_jobs: int | None) -> Self:
-        """Train one support vector machine per bag."""
+        """Train one support vector machine per bag, or in fewer bags if there are very many points to score."""
         from sklearn.svm import SVC
 
         def train_one(bag: int) -> tuple[IndexArray, FloatArray, float]:
@@ -201,9 +215,10 @@ class KernelMachines:
             dual = model.dual_coef_.toarray() if is_sparse(model.dual_coef_) else model.dual_coef_
             return rows[model.support_], np.ravel(dual), float(model.intercept_[0])
 
-        trained = run_parallel(train_one, len(bags), n_jobs)
+        n_used = min(len(bags), max(MIN_KERNEL_BAGS, int(MAX_KERNEL_PRODUCTS / (X.shape[0] * bags.size * _width(X)))))
+        trained = run_parallel(train_one, n_used, n_jobs)
         used = np.unique(np.concatenate([rows for rows, _, _ in trained]))
-        coefficients = np.zeros((len(bags), used.size))
+        coefficients = np.zeros((n_used, used.size))
         for bag, (rows, dual, _) in enumerate(trained):
             np.add.at(coefficients[bag], np.searchsorted(used, rows), dual)
         arrays = {"coefficients": coefficients, "intercepts": np.array([intercept for _, _, intercept in trained])}
@@ -234,6 +249,7 @@ class KernelMachines:
     @staticmethod
     def layout(shapes: Shapes, prefix: str, d: int, n_bags: int) -> dict[str, StateArray]:
         """Return the layout of the arrays in a file."""
+        n_bags = min(n_bags, shapes.get(f"{prefix}intercepts", (0,))[0])
         n_vectors = shapes.get(f"{prefix}vectors", (0,))[0]
         return {
             "vectors": StateArray((n_vectors, d), finite=True),
@@ -244,6 +260,11 @@ class KernelMachines:
 
 ArrayEnsemble = Trees | LinearModels | KernelMachines
 ARRAY_ENSEMBLES: dict[str, type[ArrayEnsemble]] = {kind.name: kind for kind in (Trees, KernelMachines, LinearModels)}
+
+
+def _width(X: Matrix) -> float:
+    """Return the number of entries of a typical row."""
+    return max(1.0, X.nnz / X.shape[0]) if is_sparse(X) else float(X.shape[1])
 
 
 def _blocks(X: Matrix, width: int) -> list[Matrix]:

@@ -33,7 +33,7 @@ class NormalScores:
     quantiles: FloatArray
 
     @classmethod
-    def of(cls, scores: FloatArray, weights: FloatArray) -> NormalScores:
+    def of(cls, scores: FloatArray, weights: FloatArray, *, max_levels: int = MAX_LEVELS) -> NormalScores:
         """Compute the function from the scores of the unlabelled points.
 
         The rank of a score is the weight of the points below it plus half of the weight of those that have the same score.
@@ -43,6 +43,8 @@ class NormalScores:
         scores : array, shape (u,)
         weights : array, shape (u,)
             Of the points, all positive.
+        max_levels : int
+            The maximum number of levels that are kept.
 
         Examples
         --------
@@ -55,8 +57,8 @@ class NormalScores:
         share = np.bincount(place, weights) / weights.sum()
         rank = np.cumsum(share) - share / 2
         quantiles = np.asarray(ndtri(rank))
-        if levels.size > MAX_LEVELS:
-            kept = np.unique(np.searchsorted(quantiles, np.linspace(quantiles[0], quantiles[-1], MAX_LEVELS)))
+        if levels.size > max_levels:
+            kept = np.unique(np.searchsorted(quantiles, np.linspace(quantiles[0], quantiles[-1], max_levels)))
             levels, quantiles = levels[kept], quantiles[kept]
         return cls(levels, quantiles)
 

@@ -48,7 +48,7 @@ def learned(features: mlp.Learned, points: Any = X, **arguments: Any) -> Any:
 
 def as_sklearn(name: str, scaling: Scaling, seed: int) -> Any:
     if name == "trees":
-        return DecisionTreeClassifier(max_features="sqrt", max_depth=30, random_state=seed)
+        return DecisionTreeClassifier(max_features="sqrt", max_depth=30, min_samples_leaf=3, random_state=seed)
     return SVC(gamma=scaling.gamma) if name == "svm" else LogisticRegression(max_iter=1000)
 
 
@@ -114,7 +114,8 @@ def test_bags_hold_as_many_unlabelled_as_labelled_points_and_follow_the_weights(
     random = np.random.default_rng(0)
     pool, weights = np.arange(10, 30), np.append(np.full(10, 9.0), np.ones(10))
     bags = draw_bags(np.arange(6), np.array([5.0, 1, 1, 1, 1, 1]), pool, weights, 400, random)
-    assert all(others.size == 6 == np.unique(others).size for others in bags.others)
+    assert all(others.size == 10 == np.unique(others).size for others in bags.others)
+    assert all(members.size == 10 for members in bags.members)
     drawn = np.bincount(np.concatenate(bags.others), minlength=30)
     assert drawn[:10].sum() == 0
     assert drawn[10:20].sum() > 3 * drawn[20:].sum()
