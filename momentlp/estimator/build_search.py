@@ -24,6 +24,7 @@ def build_search(
     *,
     features: Any = None,
     tolerance: Any = None,
+    seed: int = 0,
 ) -> Search:
     """Fit the feature maps of an estimator to its points.
 
@@ -37,14 +38,18 @@ def build_search(
     features, tolerance : optional
         Instead of those in ``params``: a candidate of the cross-validation. The default margin still depends on whether the
         user gave a tolerance.
+    seed : int
+        Of the bags of learned scores.
 
     Raises
     ------
     SpecError
         If a constraint declares a labelled point to be outside.
     """
-    features = resolve_features(params["features"] if features is None else features, points, weight)
-    tolerance = resolve_tolerance(params["tolerance"] if tolerance is None else tolerance, features)
+    declared = params["features"] if features is None else features
+    features = resolve_features(declared, points, weight, seed)
+    is_auto = isinstance(declared, str) and declared == "auto"
+    tolerance = resolve_tolerance(params["tolerance"] if tolerance is None else tolerance, "auto" if is_auto else features)
     known = labels.known if weight is None else labels.known[weight[labels.known] > 0]
     constraints = tuple(params["constraints"])
     Spec(constraints=(*constraints, Known(positives=known)))  # raises if a labelled point is declared to be outside

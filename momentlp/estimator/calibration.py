@@ -5,7 +5,8 @@ from __future__ import annotations
 import numpy as np
 
 from momentlp.errors import DataError
-from momentlp.estimator.resampling import held_out_counts, held_out_scores, refit_samples, split_folds
+from momentlp.estimator.folds import held_out_counts, held_out_scores, split_folds
+from momentlp.estimator.resampling import refit_samples
 from momentlp.estimator.search import Search, SearchResult
 from momentlp.points.arrays import FloatArray
 from momentlp.solution.solution import Solution

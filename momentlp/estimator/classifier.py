@@ -11,20 +11,23 @@ from typing import Any, Self
 import numpy as np
 from numpy.typing import NDArray
 from sklearn.base import BaseEstimator, ClassifierMixin
+from sklearn.utils import check_random_state
 from sklearn.utils.validation import _check_sample_weight, check_is_fitted, validate_data
 
 from momentlp.errors import DataError, OnlyLabelledWarning
 from momentlp.estimator.build_search import build_search
 from momentlp.estimator.calibration import calibrate
 from momentlp.estimator.class_prior import class_share
+from momentlp.estimator.combined_score import combine
 from momentlp.estimator.decision_rule import DecisionRule
 from momentlp.estimator.defaults import WIDTH, default_features
 from momentlp.estimator.labels import Labels
 from momentlp.estimator.nearest_to_mean import is_undetermined
 from momentlp.estimator.parameters import check_parameters
-from momentlp.estimator.prediction import PredictionMixin
+from momentlp.estimator.prediction import PredictionMixin, uses_score_model
 from momentlp.estimator.resampling import Bagged, refit_bootstrap_samples
-from momentlp.estimator.search import Search
+from momentlp.estimator.score_model import ScoreModel
+from momentlp.estimator.search import Search, SearchResult
 from momentlp.features import FeatureMap
 from momentlp.points.arrays import FloatArray
 from momentlp.solution.solution import Solution
@@ -40,17 +43,25 @@ class MomentClassifier(PredictionMixin, ClassifierMixin, BaseEstimator):  # type
     The class is the largest set of points whose mean, in a feature space, is that of the labelled members. A linear program
     finds it. ``solution_`` holds the solution and the certificate that proves it.
 
+    With ``features="auto"`` the features are scores: of classifiers that tell labelled from unlabelled points, and of graphs
+    of nearest neighbours. None of them uses the label of the point that it scores. The program finds the largest set whose
+    mean scores are not much smaller than those of the labelled points. Its hyperplane ranks the points, and a model of the
+    scores of members says how probable each is, how large the class is, and where to cut.
+
     Parameters
     ----------
     features : FeatureMap or str
-        The feature space, such as ``momentlp.Quadratic()`` or ``"quadratic"``. ``"spectral"`` is
+        The feature space. ``"auto"``: scores, as above; best on tables of any kind and on text. Otherwise a map such as
+        ``momentlp.Quadratic()``, or the name of one such as ``"quadratic"``; then members are the points in the set that the
+        program finds. ``"spectral"`` is
         :class:`~momentlp.Spectral` with 16 components (fewer for less than 160 points), 5 neighbours, a random walk that
         stops with probability 0.02 at each step, and columns divided by their range.
     tolerance : Tolerance or float, optional
         How far the mean of the set may be from the mean of the labelled points. A number counts standard errors. Default:
-        2.5 for :class:`~momentlp.Spectral`, 0.8 for other features.
+        2, on the lower side alone, for ``"auto"``; 2.5 for :class:`~momentlp.Spectral`; 0.8 for other features.
     constraints : sequence of Constraint
-        Further constraints on the set. Their points are rows of X.
+        Further constraints on the set. Their points are rows of X. With constraints other than ``Known``, members are always
+        the points in the set that the program finds, which meets them.
     pos_label : scalar, optional
         The value of y that marks labelled members. Default: the larger of the two values.
     smoothing : float, "auto" or None
@@ -62,9 +73,10 @@ class MomentClassifier(PredictionMixin, ClassifierMixin, BaseEstimator):  # type
         tolerance allows for the error of the labelled mean, but lets in other points; they lie near the hyperplane, where
         scores are zero. ``"auto"`` is 0.3 with the default tolerance, and 0 with a tolerance that you give.
     bagging : int
-        Average the memberships over this many bootstrap samples of the labelled points; 0 for none.
+        Average the memberships over this many bootstrap samples of the labelled points; 0 for none. The scores of ``"auto"``
+        are averages over bags already.
     probability : bool
-        Whether to enable :meth:`predict_proba`. It takes five more searches.
+        Whether to enable :meth:`predict_proba` where it takes five more searches. With ``"auto"`` it is always enabled.
     backend : str or Backend
         The solver, as in :func:`momentlp.solve`.
     tol : float
@@ -74,13 +86,13 @@ class MomentClassifier(PredictionMixin, ClassifierMixin, BaseEstimator):  # type
     solve_params : mapping, optional
         Other arguments of :func:`momentlp.solve`, such as ``{"threads": 1}``.
     random_state : int, RandomState or None
-        Seed for bagging and for :meth:`class_prior_interval`.
+        Seed for bags and for :meth:`class_prior_interval`. With None the bags of ``"auto"`` are the same in every fit.
 
     Attributes
     ----------
     membership_ : array, shape (N,)
-        The share of each row of X that is in the class, from 0 to 1, averaged over neighbourhoods and bootstrap samples if
-        asked for. ``solution_.membership`` is the optimum itself.
+        With ``"auto"`` the probability that each row of X is in the class; otherwise the share of it that is, averaged over
+        neighbourhoods and bootstrap samples if asked for. ``solution_.membership`` is the optimum itself.
     transduction_ : array, shape (N,)
         The label of each row of X. Members are the labelled rows and the rows with ``membership_`` above one half.
     labelled_ : array of bool, shape (N,)
@@ -192,7 +204,8 @@ class MomentClassifier(PredictionMixin, ClassifierMixin, BaseEstimator):  # type
         """
         self._check_params()
         points, labels, weight = self._check_data(X, y, sample_weight)
-        self._set_fitted(build_search(self.get_params(deep=False), points, labels, weight), labels)
+        seed = 0 if self.random_state is None else int(check_random_state(self.random_state).randint(2**31))
+        self._set_fitted(build_search(self.get_params(deep=False), points, labels, weight, seed=seed), labels)
         return self
 
     def fit_predict(self, X: Any, y: Any, sample_weight: Any = None) -> NDArray[Any]:
@@ -314,27 +327,46 @@ class MomentClassifier(PredictionMixin, ClassifierMixin, BaseEstimator):  # type
                 RuntimeWarning,
                 stacklevel=3,
             )
+        self.classes_, self.pos_label_ = labels.classes, labels.classes.tolist()[labels.positive]
+        self.solution_, self.separator_, self.labelled_ = solution, solution.separator, labels.labelled
+        self.n_iter_ = max(1, solution.iterations or 0)
+        self._search_ = search
+        if uses_score_model(self.features, self.constraints):
+            self._set_by_score_model(search, solution)
+        else:
+            self._set_by_program(search, found)
+        self.offset_ = self.rule_.offset
+        self.transduction_ = labels.to_y(labels.labelled | (self.membership_ > 0.5))
+        self._warn_if_only_labelled(solution, labels)
+
+    def _set_by_score_model(self, search: Search, solution: Solution) -> None:
+        """Set memberships and decision rule by a model of the scores of members."""
+        weights = search.prepared.caps[search.known]
+        separator, scores = combine(solution, search.known, weights, search.unlabelled)
+        counted = search.unlabelled > 0
+        model = ScoreModel.fit(scores[search.known], scores[counted], search.unlabelled[counted], weights)
+        self.rule_ = DecisionRule((separator,), calibration=model, threshold=model.cut)
+        membership = self.rule_.probability(scores)
+        membership[self.labelled_] = 1.0
+        membership[search.inside], membership[search.outside] = 1.0, 0.0
+        self.membership_, self.class_prior_ = membership, model.prior
+
+    def _set_by_program(self, search: Search, found: SearchResult) -> None:
+        """Set memberships and decision rule by the set that the program finds."""
+        solution = found.solution
         result = Bagged(found.membership, solution.scores, (solution.separator,))
         if self.bagging:
             result = refit_bootstrap_samples(search, solution, int(self.bagging), self._make_generator())
-        membership, scores = result.membership, result.scores
-        self.classes_, self.pos_label_ = labels.classes, labels.classes.tolist()[labels.positive]
-        self.solution_, self.separator_ = solution, solution.separator
-        self.membership_, self.labelled_ = membership, labels.labelled
-        self.transduction_ = labels.to_y(labels.labelled | (membership > 0.5))
-        self.class_prior_ = class_share(membership, search.unlabelled)
-        self.n_iter_ = max(1, solution.iterations or 0)
-        self._search_ = search
+        self.membership_, scores = result.membership, result.scores
+        self.class_prior_ = class_share(self.membership_, search.unlabelled)
         if found.smoother is None:
             self.rule_ = DecisionRule(result.separators)
         else:
-            present = search.prepared.present
-            self.rule_ = DecisionRule((), found.smoother, membership if present is None else membership[present])
-            scores = membership
-        self.offset_ = self.rule_.offset
+            present, scores = search.prepared.present, self.membership_
+            values = scores if present is None else scores[present]
+            self.rule_ = DecisionRule((), found.smoother, values)
         if self.probability:
             self.rule_ = replace(self.rule_, calibration=calibrate(search, solution, scores, self.class_prior_))
-        self._warn_if_only_labelled(solution, labels)
 
     def _warn_if_only_labelled(self, solution: Solution, labels: Labels) -> None:
         """Warn if the class is the labelled points and nothing else.

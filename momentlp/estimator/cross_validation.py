@@ -21,8 +21,8 @@ from momentlp.estimator.class_prior import class_share
 from momentlp.estimator.classifier import MomentClassifier
 from momentlp.estimator.criteria import Criterion, is_eligible, jackknife, resolve_criterion
 from momentlp.estimator.defaults import count_distinct_points, default_features
+from momentlp.estimator.folds import held_out_counts, split_folds
 from momentlp.estimator.labels import Labels
-from momentlp.estimator.resampling import held_out_counts, split_folds
 from momentlp.estimator.search import Search
 from momentlp.features import FeatureMap
 from momentlp.points.arrays import FloatArray, IndexArray

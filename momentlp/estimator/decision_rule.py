@@ -7,6 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from momentlp.estimator.calibration import Calibration
+from momentlp.estimator.score_model import ScoreModel
 from momentlp.features import FittedMap, interpolate_values
 from momentlp.points.arrays import FloatArray, Matrix
 from momentlp.solution.separator import Separator
@@ -28,19 +29,22 @@ class DecisionRule:
         A map with neighbourhoods. If given, the score is the average of ``values`` over the neighbours of the point.
     values : array, shape (n,), optional
         Memberships of the n points on which the smoother was fitted.
-    calibration : Calibration, optional
+    calibration : Calibration or ScoreModel, optional
         The function from scores to probabilities.
+    threshold : float
+        The score above which a point is a member, where there is no smoother.
     """
 
     voters: tuple[Separator, ...]
     smoother: FittedMap | None = None
     values: FloatArray | None = None
-    calibration: Calibration | None = None
+    calibration: Calibration | ScoreModel | None = None
+    threshold: float = 0.0
 
     @property
     def offset(self) -> float:
         """The score above which a point is a member."""
-        return 0.0 if self.smoother is None else 0.5
+        return self.threshold if self.smoother is None else 0.5
 
     def score(self, points: Matrix) -> FloatArray:
         """Score points: members score higher."""

@@ -9,18 +9,21 @@ from typing import Any
 
 import numpy as np
 
-from momentlp.features import FeatureMap, Spectral
-from momentlp.points.arrays import FloatArray
+from momentlp.estimator.graph_scores import GraphScores
+from momentlp.features import Concat, FeatureMap, Learned, Spectral
+from momentlp.points.arrays import FloatArray, is_sparse
 from momentlp.points.distinct_rows import distinct_rows
 
 __all__ = [
     "MARGIN",
     "NON_GRAPH_WIDTH",
+    "SCORE_WIDTH",
     "SMOOTHING",
     "WIDTH",
     "count_distinct_points",
     "default_features",
     "resolve_features",
+    "score_features",
 ]
 
 N_COMPONENTS = 16
@@ -29,6 +32,8 @@ MIN_POINTS_PER_COMPONENT = 10  # with fewer points there are fewer components
 RESTART = 0.02  # probability that the random walk of the feature map stops at a step
 WIDTH = 2.5  # tolerance in standard errors, for Spectral features
 NON_GRAPH_WIDTH = 0.8  # tolerance in standard errors, for all other features
+SCORE_WIDTH = 2.0  # tolerance in standard errors, on the lower side alone, for scores
+MIN_PARALLEL = 5000  # points from which classifiers are trained on all cores
 SMOOTHING = 0.05  # probability that the smoothing walk stops at a step: about twenty steps over the graph
 MARGIN = 0.3  # score in the linear program that a point must exceed to count as a member when memberships are smoothed
 
@@ -48,10 +53,28 @@ def default_features(n_points: int, n_components: int = N_COMPONENTS) -> Feature
     return Spectral(n_components, n_neighbours, walk=RESTART, scale="range")
 
 
-def resolve_features(features: FeatureMap | str | Any, points: Any, weight: FloatArray | None) -> Any:
-    """Return a feature map for the name of one; anything else as it is. ``"spectral"`` is the default map."""
+def score_features(points: Any, random_state: int = 0) -> FeatureMap:
+    """Return the feature map that ``"auto"`` stands for: learned scores, and scores from graphs of nearest neighbours.
+
+    Parameters
+    ----------
+    points : array, frame or sparse matrix, shape (N, d)
+        Dense columns have two graphs, of normal quantiles and of the columns as they are; sparse rows have one.
+    random_state : int
+        The seed of the bags.
+    """
+    n_jobs = -1 if points.shape[0] >= MIN_PARALLEL else None
+    learned = Learned(scores="standard", random_state=random_state, n_jobs=n_jobs)
+    graphs = [GraphScores()] if is_sparse(points) else [GraphScores(), GraphScores(scale="none")]
+    return Concat([learned, *graphs])
+
+
+def resolve_features(features: FeatureMap | str | Any, points: Any, weight: FloatArray | None, random_state: int = 0) -> Any:
+    """Return a feature map for the name of one; anything else as it is."""
     if not isinstance(features, str):
         return features
+    if features == "auto":
+        return score_features(points, random_state)
     if features == "spectral":
         return default_features(count_distinct_points(points, weight))
     return FeatureMap.parse({"kind": features})

@@ -5,6 +5,7 @@ Reading one cannot run code. The keys of the header are part of the format and s
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping
 from dataclasses import replace
 from functools import partial
@@ -18,6 +19,7 @@ from pydantic_core import PydanticSerializationError
 from momentlp.errors import FileFormatError
 from momentlp.estimator.calibration import Calibration
 from momentlp.estimator.decision_rule import DecisionRule
+from momentlp.estimator.score_model import CURVES, PRIOR_LEVELS, ScoreModel
 from momentlp.features import FeatureMap, FittedMap
 from momentlp.formats.container import Arrays, read_container, write_container
 from momentlp.kinds import Kind
@@ -114,7 +116,10 @@ def _pack_rule(rule: DecisionRule, solution: Solution, header: dict[str, Any], a
     header["voters"] = len(rule.voters)
     for number, voter in enumerate(rule.voters):
         _pack_voter(voter, solution.separator, f"voter{number}", arrays)
-    if rule.calibration is not None:
+    header["threshold"] = float(rule.threshold)
+    if isinstance(rule.calibration, ScoreModel):
+        arrays |= {f"score_model.{name}": np.asarray(array) for name, array in rule.calibration.arrays().items()}
+    elif rule.calibration is not None:
         arrays["calibration.scores"] = rule.calibration.scores
         arrays["calibration.probabilities"] = rule.calibration.probabilities
 
@@ -201,16 +206,28 @@ def _build_solution(problem: Problem, saved: Mapping[str, Any], arrays: Arrays, 
     return solution
 
 
-def _read_rule(header: Mapping[str, Any], solution: Solution, arrays: Arrays) -> DecisionRule:
-    calibration = None
+def _read_calibration(arrays: Arrays) -> Calibration | ScoreModel | None:
+    if "score_model.scores" in arrays:
+        size, n_levels = arrays["score_model.scores"].size, PRIOR_LEVELS.size
+        curves = {name: _read_numbers(arrays, f"score_model.{name}", size) for name in CURVES}
+        prior = float(_read_numbers(arrays, "score_model.prior", 1)[0])
+        return ScoreModel(
+            **curves, prior=prior, prior_quantiles=_read_numbers(arrays, "score_model.prior_quantiles", n_levels)
+        )
     if "calibration.scores" in arrays:
         size = arrays["calibration.scores"].size
-        calibration = Calibration(
-            *(_read_numbers(arrays, f"calibration.{name}", size) for name in ("scores", "probabilities"))
-        )
+        return Calibration(*(_read_numbers(arrays, f"calibration.{name}", size) for name in ("scores", "probabilities")))
+    return None
+
+
+def _read_rule(header: Mapping[str, Any], solution: Solution, arrays: Arrays) -> DecisionRule:
+    calibration = _read_calibration(arrays)
+    threshold = header.get("threshold", 0.0)  # files of version 0.1 have none
+    if isinstance(threshold, bool) or not isinstance(threshold, (int, float)) or not math.isfinite(threshold):
+        raise FileFormatError(f"its threshold is {threshold!r:.40}, not a number")
     voters = tuple(_read_voter(solution.separator, f"voter{number}", arrays) for number in range(int(header["voters"])))
     if header["smoother"] is None:
-        return DecisionRule(voters, calibration=calibration)
+        return DecisionRule(voters, calibration=calibration, threshold=float(threshold))
     smoother = solution.problem.blocks[int(header["smoother"])].fitted
     if smoother is None or "node" not in smoother.state:
         raise FileFormatError("it has no graph to average over")

@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 
 from momentlp.errors import OptionError, SpecError
-from momentlp.estimator.defaults import NON_GRAPH_WIDTH, WIDTH
+from momentlp.estimator.defaults import NON_GRAPH_WIDTH, SCORE_WIDTH, WIDTH
 from momentlp.features import FeatureMap, Spectral
 from momentlp.kinds import short_repr
 from momentlp.runtime.argument_checks import check_bool, check_integer, check_number, check_progress
@@ -75,14 +75,17 @@ def resolve_tolerance(value: Any, features: Any) -> Tolerance:
     """Return the tolerance that a parameter stands for.
 
     A number counts standard errors. The default is wider for a graph, because smoothing over the graph removes the points
-    that a wide tolerance lets in.
+    that a wide tolerance lets in. The scores of ``"auto"`` are larger for members, so they have a lower bound only.
     """
     if isinstance(value, Tolerance):
         return value
-    if value is None:
-        return StandardError(WIDTH if isinstance(features, Spectral) else NON_GRAPH_WIDTH)
     hint = "A number counts standard errors; or give a Tolerance, such as mlp.Relative(0.1)."
-    return StandardError(check_number("tolerance", value, minimum=0, hint=hint))
+    width = None if value is None else check_number("tolerance", value, minimum=0, hint=hint)
+    if isinstance(features, str) and features == "auto":
+        return StandardError(SCORE_WIDTH if width is None else width, side="lower")
+    if width is None:
+        width = WIDTH if isinstance(features, Spectral) else NON_GRAPH_WIDTH
+    return StandardError(width)
 
 
 def check_smoothing(value: Any) -> float | str | None:

@@ -14,18 +14,34 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 from momentlp.errors import DataError
 from momentlp.estimator.class_prior import PriorInterval, bootstrap_interval
 from momentlp.estimator.decision_rule import DecisionRule
+from momentlp.estimator.inspection import (
+    Importance,
+    Threshold,
+    column_importance,
+    find_threshold,
+    most_uncertain,
+)
 from momentlp.estimator.parameters import check_interval_arguments
+from momentlp.estimator.score_model import ScoreModel
 from momentlp.estimator.search import Search
-from momentlp.points.arrays import FloatArray, Matrix
+from momentlp.points.arrays import FloatArray, IndexArray, Matrix
+from momentlp.runtime.argument_checks import check_integer
 from momentlp.solution.solution import Solution
+from momentlp.spec.constraints import Known
 
-__all__ = ["PredictionMixin"]
+__all__ = ["PredictionMixin", "uses_score_model"]
+
+
+def uses_score_model(features: Any, constraints: Any) -> bool:
+    """Return whether a model of the scores decides: with the default features, unless a constraint limits the set."""
+    is_auto = isinstance(features, str) and features == "auto"
+    return is_auto and all(isinstance(constraint, Known) for constraint in constraints)
 
 
 def _has_probabilities(model: Any) -> bool:
-    if not model.probability:
-        raise AttributeError("predict_proba needs probability=True before fit.")
-    return True
+    if model.probability or uses_score_model(model.features, model.constraints):
+        return True
+    raise AttributeError("predict_proba needs probability=True before fit, or features='auto'.")
 
 
 class PredictionMixin:
@@ -36,6 +52,7 @@ class PredictionMixin:
     rule_: DecisionRule
     offset_: float
     solution_: Solution
+    membership_: FloatArray
     random_state: Any
 
     def score_samples(self, X: Any) -> FloatArray:
@@ -161,14 +178,18 @@ class PredictionMixin:
         *,
         progress: bool | Callable[[int, int | None], Any] = True,
     ) -> PriorInterval:
-        """Return a bootstrap interval for the share of the class among the unlabelled points.
+        """Return an interval for the share of the class among the unlabelled points.
+
+        With ``features="auto"`` it comes from the model of the scores, at once. With others it is a bootstrap interval:
+        the search is repeated with samples of the labelled points.
 
         Parameters
         ----------
         level : float
             Confidence level, above 0 and below 1.
         n_resamples : int
-            Number of bootstrap samples of the labelled points, at least 10. Each takes one search.
+            Number of bootstrap samples of the labelled points, at least 10. Each takes one search. Not used with
+            ``features="auto"``.
         progress : bool or callable
             True for a bar on the error stream, or a function of the number of samples done and the number of all samples.
 
@@ -197,13 +218,131 @@ class PredictionMixin:
         True
         """
         check_is_fitted(self)
-        search: Search | None = getattr(self, "_search_", None)
-        if search is None:
-            raise DataError("a model that was loaded from a file has no points to search again: fit it anew.")
         level, n_resamples = check_interval_arguments(level, n_resamples, progress)
+        if isinstance(self.rule_.calibration, ScoreModel):
+            model = self.rule_.calibration
+            return PriorInterval(model.prior, *model.interval(level), level, model.prior_quantiles)
+        search = self._require_search()
         found = search.read(self.solution_)
         random = self._make_generator()
         return bootstrap_interval(search, found, level=level, n_resamples=n_resamples, random=random, progress=progress)
+
+    def find_threshold(self, *, precision: float | None = None, recall: float | None = None) -> Threshold:
+        """Find the threshold of ``score_samples`` for a wanted precision or recall, with an estimate of both.
+
+        Parameters
+        ----------
+        precision : float, optional
+            Take as many points as possible with this expected precision.
+        recall : float, optional
+            Take as few points as possible with this expected recall.
+
+        Returns
+        -------
+        Threshold
+            Without either, the threshold of :meth:`predict`, which has the largest expected F1.
+
+        Raises
+        ------
+        OptionError
+            If both are given, or no threshold is expected to reach the wanted value.
+        DataError
+            If the model was not fitted with ``features="auto"``.
+
+        Examples
+        --------
+        >>> import numpy as np, momentlp as mlp
+        >>> from momentlp.synthetic import make_separable
+        >>> case = make_separable(0)
+        >>> y = np.isin(np.arange(len(case.X)), case.labelled).astype(int)
+        >>> model = mlp.MomentClassifier("auto").fit(case.X, y)
+        >>> threshold = model.find_threshold(recall=0.9)
+        >>> bool(threshold.recall >= 0.9)
+        True
+        >>> taken = model.score_samples(case.X) > threshold.offset
+        """
+        check_is_fitted(self)
+        return find_threshold(self.rule_, precision, recall)
+
+    def query(self, n: int = 10) -> IndexArray:
+        """Return the rows of X whose labels would help most: those whose membership is the most uncertain.
+
+        Parameters
+        ----------
+        n : int
+            The number of rows.
+
+        Returns
+        -------
+        array of int, shape (n,)
+            Row indices of unlabelled points, the most uncertain first.
+
+        Raises
+        ------
+        DataError
+            If the model was loaded from a file.
+
+        Examples
+        --------
+        >>> import numpy as np, momentlp as mlp
+        >>> from momentlp.synthetic import make_separable
+        >>> case = make_separable(0)
+        >>> y = np.isin(np.arange(len(case.X)), case.labelled).astype(int)
+        >>> model = mlp.MomentClassifier("auto").fit(case.X, y)
+        >>> model.query(5).shape
+        (5,)
+        """
+        check_is_fitted(self)
+        unlabelled = self._require_search().unlabelled
+        unlabelled[self._require_search().outside] = 0.0
+        return most_uncertain(self.membership_, unlabelled, n)
+
+    def importance(self, X: Any = None, *, n_repeats: int = 3, max_rows: int = 1000) -> Importance:
+        """Return how much each column matters for the scores: what changes when it is shuffled.
+
+        Parameters
+        ----------
+        X : array, frame or sparse matrix, shape (n, d), optional
+            Points to score. Default: those of the fit.
+        n_repeats : int
+            How often each column is shuffled.
+        max_rows : int
+            The maximum number of rows that are used, drawn at random.
+
+        Returns
+        -------
+        Importance
+            A table; the most important column first.
+
+        Raises
+        ------
+        DataError
+            If X is not given, and the model was loaded from a file.
+
+        Examples
+        --------
+        >>> import numpy as np, momentlp as mlp
+        >>> random = np.random.default_rng(0)
+        >>> X = random.normal(size=(300, 3))
+        >>> y = (X[:, 1] > 1).astype(int) * (random.random(300) < 0.6)
+        >>> next(iter(mlp.MomentClassifier("auto").fit(X, y).importance()))[0]
+        'x1'
+        """
+        check_is_fitted(self)
+        points = self._require_search().points if X is None else self._check_points(X)
+        n_repeats = check_integer("n_repeats", n_repeats, minimum=1)
+        max_rows = check_integer("max_rows", max_rows, minimum=2)
+        random = self._make_generator()
+        if points.shape[0] > max_rows:
+            points = points[np.sort(random.choice(points.shape[0], max_rows, replace=False))]
+        names = getattr(self, "feature_names_in_", [f"x{j}" for j in range(points.shape[1])])
+        return column_importance(self.rule_, points, tuple(map(str, names)), n_repeats, random)
+
+    def _require_search(self) -> Search:
+        search: Search | None = getattr(self, "_search_", None)
+        if search is None:
+            raise DataError("a model that was loaded from a file does not hold the points of the fit: fit it anew.")
+        return search
 
     def _check_points(self, X: Any) -> Matrix:
         return validate_data(self, X, accept_sparse="csr", dtype=np.float64, reset=False)

@@ -1,9 +1,9 @@
-"""Bootstrap samples and folds of the labelled points, and the same search repeated with each of them."""
+"""Bootstrap samples of the labelled points, and the same search repeated with each of several samples."""
 
 from __future__ import annotations
 
 import warnings
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from typing import TypeVar
 
@@ -11,18 +11,15 @@ import numpy as np
 
 from momentlp.errors import SolverError
 from momentlp.estimator.search import Search, SearchResult
-from momentlp.points.arrays import FloatArray, IndexArray
+from momentlp.points.arrays import FloatArray
 from momentlp.solution.separator import Separator
 from momentlp.solution.solution import Solution
 
 __all__ = [
     "Bagged",
     "bootstrap_counts",
-    "held_out_counts",
-    "held_out_scores",
     "refit_bootstrap_samples",
     "refit_samples",
-    "split_folds",
 ]
 
 Result = TypeVar("Result")
@@ -37,32 +34,6 @@ def bootstrap_counts(n_labelled: int, random: np.random.Generator) -> FloatArray
         counts = np.bincount(random.integers(n_labelled, size=n_labelled), minlength=n_labelled).astype(np.float64)
         if np.count_nonzero(counts) >= min(2, n_labelled):
             return counts
-
-
-def split_folds(n_labelled: int, n_folds: int, random: np.random.Generator | None = None) -> list[IndexArray]:
-    """Split the labelled points into folds of nearly equal size, shuffled if a generator is given."""
-    order = np.arange(n_labelled) if random is None else random.permutation(n_labelled)
-    return [np.sort(order[fold::n_folds]) for fold in range(n_folds)]
-
-
-def held_out_counts(n_labelled: int, fold: IndexArray) -> FloatArray:
-    """Return how often each labelled point is in the sample while a fold is held out: 0 in the fold, 1 elsewhere."""
-    counts = np.ones(n_labelled)
-    counts[fold] = 0.0
-    return counts
-
-
-def held_out_scores(scores: Sequence[FloatArray | None], folds: Sequence[IndexArray]) -> FloatArray:
-    """Return the score of each labelled point while its fold was held out. Folds without an answer are left out.
-
-    Parameters
-    ----------
-    scores : sequence of array or None
-        For each fold, the scores of all labelled points while that fold was held out.
-    folds : sequence of array of int
-        For each fold, the positions of its points among the labelled points.
-    """
-    return np.concatenate([score[fold] for score, fold in zip(scores, folds, strict=True) if score is not None])
 
 
 @dataclass(frozen=True, eq=False)

@@ -105,6 +105,11 @@ class Search:
         return self._declared_indices("negatives")
 
     @property
+    def inside(self) -> IndexArray:
+        """Row indices of the points that a ``Known`` constraint declares to be in the class."""
+        return self._declared_indices("positives")
+
+    @property
     def used_margin(self) -> float:
         """The margin as a number: 0 where nothing is smoothed."""
         has_graph = any(isinstance(part.fitted.declared, Spectral) for part in self.prepared.parts)

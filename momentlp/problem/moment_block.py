@@ -155,7 +155,13 @@ class MomentBlock:
         array([[-0.6, -0.4],
                [ 1.4,  1.6]])
         """
-        about = {"fitted": fitted, "labels": labels, "width": width, "tolerance_on": tolerance_on, "side": side}
+        about: dict[str, Any] = {
+            "fitted": fitted,
+            "labels": labels,
+            "width": width,
+            "tolerance_on": tolerance_on,
+            "side": side,
+        }
         if tolerance_on == "sum" or side != "both" or not (width > 0).any():
             # On the mean, one bound alone: sum_i (phi_ij - mean_j + width_j) h_i >= 0, or the same with -width_j and <=.
             shift = np.zeros(width.size) if tolerance_on == "sum" else {"lower": width, "upper": -width}.get(side, 0 * width)

@@ -8,7 +8,7 @@ from helpers.clouds import clouds
 
 import momentlp as mlp
 from momentlp.estimator.calibration import Calibration
-from momentlp.estimator.resampling import held_out_counts, held_out_scores, split_folds
+from momentlp.estimator.folds import held_out_counts, held_out_scores, split_folds
 
 X, truth, y = clouds()
 

@@ -41,7 +41,7 @@ new = np.random.default_rng(1).uniform(-3.0, 8.0, size=(80, 2))
             "tolerance must be a number of at least 0, not 'wide'. A number counts standard errors; or give a Tolerance",
         ),
         ({"tolerance": True}, "tolerance must be"),
-        ({"features": "linaer"}, "'linaer' is not a registered kind of features; known: concat, kernel, learned, linear"),
+        ({"features": "linaer"}, "'linaer' is not a registered kind of features; known: concat, graph_scores, kernel, "),
         ({"features": mlp.Linear}, "expected one of the features"),
         ({"features": None}, "features: expected one of the features, .* The name of a kind is allowed too"),
         ({"features": PCA(2)}, r"features is a PCA, .* wrap it: mlp.Transformer\(PCA\(n_components=2\)\)"),

@@ -134,7 +134,7 @@ def test_column_names_survive_saving(kind: Any, tmp_path: Path) -> None:
 
 def test_a_loaded_model_has_no_interval(fitted: dict[str, Any], tmp_path: Path) -> None:
     fitted["default"].save(tmp_path / "model")
-    with pytest.raises(mlp.DataError, match="loaded from a file has no points to search again: fit it anew"):
+    with pytest.raises(mlp.DataError, match="loaded from a file does not hold the points of the fit"):
         mlp.MomentClassifier.load(tmp_path / "model").class_prior_interval()
 
 
