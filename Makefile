@@ -25,7 +25,7 @@ help:
 	@echo "make coverage    the tests with line and branch coverage; htmlcov/index.html shows it line by line"
 	@echo "make test-slow   the long tests that 'make test' leaves out"
 	@echo "make test-oldest the estimators, with the checks of scikit-learn, on the oldest versions that are supported"
-	@echo "make verify      every property with 10,000 examples, hard and hostile problems, fuzzing: about an hour on 2 cores"
+	@echo "make verify      every property with 10,000 examples, hard and hostile problems, fuzzing: about half an hour on 2 cores"
 	@echo "make mutation    break the package in more than thirty ways and see that the tests notice each"
 	@echo "make bench       momentlp beside its peers: targets, tables, growth; about two hours on 2 idle cores, 4 GB in SCRATCH"
 	@echo "                 (in parts: bench-cost, bench-targets, bench-peers, bench-growth; what needs the USPS digits is left"
