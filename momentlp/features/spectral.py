@@ -14,6 +14,7 @@ from pydantic import Field
 
 from momentlp.errors import CompileError
 from momentlp.features.base import FittedMap
+from momentlp.features.eigenvectors import find_eigenvectors
 from momentlp.features.graph import Graph
 from momentlp.features.state import Shapes, StateArray, pack_matrix, unpack_matrix
 from momentlp.features.transductive import TransductiveMap
@@ -88,8 +89,6 @@ class Spectral(TransductiveMap):
 
     def learn(self, X: Matrix, inputs: tuple[str, ...]) -> tuple[tuple[str, ...], dict[str, NDArray[Any]]]:
         """Keep the points, the graph, its eigenvectors and eigenvalues, and the width of its weights."""
-        from sklearn.manifold import spectral_embedding
-
         first, node = distinct_rows(X)
         n = first.size
         if n <= max(self.n_neighbors, self.n_components + 1):
@@ -100,9 +99,7 @@ class Spectral(TransductiveMap):
         unit = _column_range(X) if self.scale == "range" else None
         points = _divide_by_units(X[first], unit)
         graph = Graph.of(points, self.n_neighbors)
-        vectors = spectral_embedding(
-            graph.weights, n_components=self.n_components, eigen_solver="arpack", random_state=0, drop_first=True
-        )
+        vectors = find_eigenvectors(graph, self.n_components)
         spread = vectors.std(axis=0)
         embedding = vectors / np.where(spread > 0, spread, 1.0)
         state: dict[str, NDArray[Any]] = {
