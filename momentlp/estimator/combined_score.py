@@ -1,8 +1,7 @@
 r"""The score of the classifier with ``features="auto"``: what the linear program finds, and the mean of its moments.
 
 The moments are scores themselves, each larger for members. The program weighs them by its multipliers; with few labelled
-points these depend on which ones were labelled. The mean of the moments does not, but knows less. Their sum is better than
-either, from 10 labelled points to 100 (benchmarks/classes)::
+points these depend on which ones were labelled. The mean of the moments does not, but knows less. So both count::
 
     score  =  ( s - mean_U s ) / sd_U s   +   ( m - mean_U m ) / sd_U m,          s = w - A y,    m = sum_j v_j phi_j
 

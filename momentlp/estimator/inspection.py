@@ -11,7 +11,7 @@ import numpy as np
 from momentlp.errors import DataError, OptionError
 from momentlp.estimator.decision_rule import DecisionRule
 from momentlp.estimator.score_model import ScoreModel
-from momentlp.points.arrays import FloatArray, IndexArray, Matrix
+from momentlp.points.arrays import FloatArray, IndexArray, Matrix, is_sparse
 from momentlp.runtime.argument_checks import check_integer, check_number
 from momentlp.runtime.html_table import html_table
 from momentlp.runtime.text_table import align_columns
@@ -147,8 +147,6 @@ def column_importance(
         How often each column is shuffled.
     random : Generator
     """
-    from momentlp.points.arrays import is_sparse
-
     before = rule.score(X)
     spread = float(before.var()) or 1.0
     losses = np.zeros((len(names), n_repeats))

@@ -35,7 +35,7 @@ from momentlp.points.arrays import FloatArray
 
 __all__ = ["CURVES", "PRIOR_LEVELS", "ScoreModel"]
 
-# Chosen on one half of the data sets of benchmarks/classes, reported on the other.
+# Chosen by trial on data sets of several kinds; results depend little on any of them.
 MAX_INFORMATION = 100.0  # labelled points that any number of them can count as
 FREE_SHARES = (0.0, 0.02, 0.05, 0.1, 0.2)  # f
 TYPICAL_SLOPE, SLOPE_SPREAD = 3.0, 0.8  # of log b, in units of 1 / standard deviation of the scores of U

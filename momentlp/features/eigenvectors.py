@@ -1,8 +1,8 @@
 """The smoothest functions on a graph: eigenvectors of the normalised weights with the largest eigenvalues.
 
 With W the weights and D the degrees, they are v / sqrt(D) for the eigenvectors v of ``D^-1/2 W D^-1/2``. There are two ways.
-Shift and invert factorises a sparse matrix; on graphs of many points in many dimensions the factors fill up, and 30,000
-points take minutes. The Lanczos method multiplies by the matrix only; it takes seconds there, but converges slowly on graphs
+Shift and invert factorises a sparse matrix; on graphs of many points in many dimensions the factors fill up, and that
+takes long. The Lanczos method multiplies by the matrix only; it is much faster there, but converges slowly on graphs
 of many nearly separate parts, where shift and invert is fast. So large graphs try Lanczos first, for a limited number of
 steps.
 """
