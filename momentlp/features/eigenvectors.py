@@ -20,6 +20,7 @@ __all__ = ["find_eigenvectors"]
 MIN_POINTS = 5000  # for the Lanczos method; smaller graphs are factorised in a second
 VECTORS_PER_COMPONENT = 5  # Lanczos vectors that are kept for each eigenvector
 MAX_RESTARTS = 60
+PRECISION = 1e-7  # of an entry, relative to the largest one of its eigenvector
 
 
 def find_eigenvectors(graph: Graph, n_components: int) -> FloatArray:
@@ -39,13 +40,20 @@ def find_eigenvectors(graph: Graph, n_components: int) -> FloatArray:
     if graph.n_points >= MIN_POINTS:
         found = _lanczos(graph, n_components)
         if found is not None:
-            return found
+            return _round(found)
     from sklearn.manifold import spectral_embedding
 
     vectors = spectral_embedding(
         graph.weights, n_components=n_components, eigen_solver="arpack", random_state=0, drop_first=True
     )
-    return np.asarray(vectors)
+    return _round(np.asarray(vectors))
+
+
+def _round(vectors: FloatArray) -> FloatArray:
+    """Round off the digits that an eigenvector is not known to: differences between them would be taken for a spread."""
+    unit = PRECISION * np.abs(vectors).max(axis=0)
+    unit[unit == 0] = 1.0
+    return np.asarray(np.round(vectors / unit) * unit)
 
 
 def _lanczos(graph: Graph, n_components: int) -> FloatArray | None:

@@ -42,7 +42,7 @@ from momentlp.problem.moment_block import MomentBlock
 
 __all__ = ["Absolute", "Relative", "StandardError", "Target", "Tolerance"]
 
-MIN_SPREAD = 1e-6  # of labelled points, relative to all points: with less they count as equal
+MIN_SPREAD = 1e-12  # of labelled points, relative to the largest of them: with less they agree but for rounding
 
 
 @dataclass(frozen=True, eq=False)
@@ -344,8 +344,7 @@ class StandardError(_Width):
     The mean of l labelled points is known to about one standard error. A feature with standard deviation ``s_j`` among
     them gets the rows of ``Relative(delta_j)``: a wide tolerance if they differ much, a narrow one if they agree.
 
-    If all labelled points have the same value (say, none of l documents has a word), or differ by less than a millionth of
-    the standard deviation over all points, the class may still vary. Then
+    If all labelled points have the same value (say, none of l documents has a word), the class may still vary. Then
     ``s_j`` is the standard deviation over all points divided by ``sqrt(l)``, as if one more labelled point could have been
     any point.
 
@@ -393,6 +392,6 @@ class StandardError(_Width):
         deviation = sample - counts @ sample / size
         spread = np.sqrt(counts @ deviation**2 / (size - 1))
         overall = target.spread(constant=0.0)
-        agree = spread <= np.maximum(1e-12 * np.abs(sample).max(axis=0), MIN_SPREAD * overall)
+        agree = spread <= MIN_SPREAD * np.abs(sample).max(axis=0)
         spread = np.where(~agree, spread, overall / np.sqrt(size))
         return target.near(self.widths(target) * spread / np.sqrt(size), "mean", self.side)

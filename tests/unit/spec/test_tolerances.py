@@ -95,3 +95,10 @@ def test_a_user_defined_tolerance_is_solved(backend: str) -> None:
     solution = mlp.solve(spec.compile(X, labelled=KNOWN), backend)
     assert solution.status is mlp.Status.OPTIMAL
     assert ((X - X[KNOWN].mean(axis=0)).T @ solution.membership >= -1e-6).all()
+
+
+def test_one_huge_entry_does_not_make_labelled_points_agree() -> None:
+    """The standard error is that of the labelled points, whatever the others hold."""
+    X = np.array([[0.0], [1.0], [2.0], [3.0], [1e12]])
+    block = mlp.Spec(tolerance=mlp.StandardError(1.0)).compile(X, labelled=[0, 1, 2]).blocks[0]
+    assert block.width == pytest.approx([1 / np.sqrt(3)])
