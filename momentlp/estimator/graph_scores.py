@@ -1,8 +1,9 @@
-"""Scores from the graph of nearest neighbours: a random walk, and the linear program on the eigenvectors of the graph.
+"""Scores from the graph of nearest neighbours: a random walk, and the smoothed set of the program on its eigenvectors.
 
 Both say much where a class is a region of a manifold, as with images, and little elsewhere. The walk counts paths to
-labelled points. The program finds the largest set of points whose mean eigenvectors are those of the labelled points. As
-features beside learned scores they join another program, which finds out how much they are worth.
+labelled points. The program finds the largest set of points whose mean eigenvectors are those of the labelled points; then
+the memberships are averaged over neighbourhoods. As features beside learned scores they join another program, which finds
+out how much they are worth.
 """
 
 from __future__ import annotations
@@ -17,15 +18,15 @@ from pydantic import Field
 
 from momentlp.errors import CompileError, MomentLPError
 from momentlp.estimator.projection import Projection
-from momentlp.features import FittedMap, Spectral, TransductiveMap
+from momentlp.features import FittedMap, Spectral, TransductiveMap, interpolate_values, smooth_values
 from momentlp.features.bagging.scaling import Scaling
 from momentlp.features.bagging.standard_scores import StandardScores
 from momentlp.features.state import Shapes, StateArray
 from momentlp.points.arrays import FloatArray, IndexArray, Matrix
 from momentlp.points.distinct_rows import distinct_rows, ordered_groups
+from momentlp.points.ranks import mid_ranks
 from momentlp.problem.problem import Problem
 from momentlp.problem.sentinels import sentinels_reported
-from momentlp.solution.separator import Separator
 from momentlp.solving.solve_problem import solve
 from momentlp.spec.tolerances import StandardError, Target
 from momentlp.status import Status
@@ -34,6 +35,8 @@ __all__ = ["GraphScores"]
 
 RESTART = 0.02  # probability that the random walk stops at a step
 WIDTH = 2.5  # tolerance of the program in standard errors
+MARGIN = 0.3  # score in the program that a member must exceed: others lie near the hyperplane
+SMOOTHING = 0.05  # probability that the walk which averages memberships stops at a step
 N_FOLDS = 5  # of the labelled points: each is scored by a program that did not use it
 POINTS_PER_COMPONENT = 10  # fewer points have fewer eigenvectors
 MIN_POINTS = 3  # different ones, for a graph
@@ -41,10 +44,11 @@ INNER = "graph."  # before the names of the arrays of the inner map
 
 
 class GraphScores(TransductiveMap):
-    """Two scores per point from a graph of nearest neighbours: of a random walk, and of a linear program.
+    """Two scores per point from a graph of nearest neighbours: of a random walk, and of the set that a program finds.
 
-    Labelled points are scored without their own label: the walk does not count it, and the program is solved again without
-    each fold of them. Scores are standardised among the unlabelled points and limited to 4 standard deviations.
+    The second score is the share of members in the neighbourhood of a point. Labelled points are scored without their own
+    label: the walk does not count it, and the program is solved again without each fold of them. Scores are
+    standardised among the unlabelled points and limited to 4 standard deviations.
 
     Parameters
     ----------
@@ -71,13 +75,13 @@ class GraphScores(TransductiveMap):
 
     kind: Literal["graph_scores"] = "graph_scores"
     n_components: Annotated[int, Field(ge=1)] = 16
-    n_neighbors: Annotated[int, Field(ge=1)] = 10
+    n_neighbors: Annotated[int, Field(ge=1)] = 5
     scale: Literal["normal", "none"] = "normal"
 
     if TYPE_CHECKING:
 
         def __init__(
-            self, n_components: int = 16, n_neighbors: int = 10, scale: Literal["normal", "none"] = "normal"
+            self, n_components: int = 16, n_neighbors: int = 5, scale: Literal["normal", "none"] = "normal"
         ) -> None: ...
 
     def depends_on_labels(self) -> bool:
@@ -93,7 +97,7 @@ class GraphScores(TransductiveMap):
         state |= projection.state()
         points = projection(points)
         n_distinct = distinct_rows(points)[0].size
-        names = (f"walk, {self.scale} columns", f"graph program, {self.scale} columns")
+        names = (f"walk, {self.scale} columns", f"graph set, {self.scale} columns")
         if n_distinct < MIN_POINTS:
             return names, state
         inner = self._spectral(n_distinct).fit(points)
@@ -135,9 +139,8 @@ class GraphScores(TransductiveMap):
         if inner is not None:
             counted = known[counts > 0]
             program = _Program(inner, counted, counts[counts > 0], ordered_groups(points[counted]), weights)
-            scores, separator, labelled = program.run()
-            state |= _with_prefix(labelled.state)
-            state |= {"normal": separator.normals[0], "origin": separator.origins[0], "level": np.array([separator.level])}
+            scores, members, labelled = program.run()
+            state |= _with_prefix(labelled.state) | {"members": members}
         pool = np.setdiff1d(np.flatnonzero(weights > 0), known)
         pool = np.flatnonzero(weights > 0) if not pool.size else pool
         standards = [StandardScores.of(column[pool], weights[pool]) for column in scores.T]
@@ -157,9 +160,9 @@ class GraphScores(TransductiveMap):
         inner = self._inner(state)
         if inner is None:
             return np.zeros((X.shape[0], 2))
-        features = inner.declared.transform(Projection.from_state(state)(self._scaled(X, state)), inner)
-        program = float(state["level"][0]) + (features - state["origin"]) @ state["normal"]
-        columns = zip(state["standard"].tolist(), (features[:, -1], program), strict=True)
+        points = Projection.from_state(state)(self._scaled(X, state))
+        walk = inner.declared.transform(points, inner)[:, -1]
+        columns = zip(state["standard"].tolist(), (walk, interpolate_values(inner, state["members"], points)), strict=True)
         return np.column_stack([StandardScores(*standard)(column) for standard, column in columns])
 
     def state_layout(self, shapes: Shapes, d: int, k: int) -> Mapping[str, StateArray]:
@@ -182,9 +185,7 @@ class GraphScores(TransductiveMap):
         }
         return layout | {
             "n_distinct": StateArray((), below=n_distinct + 0.5),
-            "normal": StateArray((width,), finite=True),
-            "origin": StateArray((width,), finite=True),
-            "level": StateArray((1,), finite=True),
+            "members": StateArray((n_rows,), finite=True),
         }
 
 
@@ -212,19 +213,20 @@ class _Program:
     ) -> None:
         self.inner, self.known, self.counts, self.groups, self.weights = inner, known, counts, groups, weights
 
-    def run(self) -> tuple[FloatArray, Separator, FittedMap]:
-        """Return walk and program scores, shape (N, 2), the hyperplane, and the map with its labels."""
-        fitted, features = self._features(np.ones(self.known.size, dtype=bool))
-        scores, separator = self._solve(features, np.ones(self.known.size, dtype=bool))
+    def run(self) -> tuple[FloatArray, FloatArray, FittedMap]:
+        """Return walk and smoothed set, shape (N, 2), the latter without held-out points, and the map with its labels."""
+        everything = np.ones(self.known.size, dtype=bool)
+        fitted, features = self._features(everything)
+        members = self._find(fitted, features, everything)
         pool = np.setdiff1d(np.flatnonzero(self.weights > 0), self.known)
-        held_out = scores.copy()
+        held_out = members.copy()
         for fold in range(min(N_FOLDS, int(self.groups.max()) + 1)) if pool.size else ():
             used = self.groups % N_FOLDS != fold
             if used.any():
-                others, _ = self._solve(self._features(used)[1], used)
+                others = self._find(*self._features(used), used)
                 rows = self.known[~used]
-                held_out[rows] = _same_rank(others[rows], others[pool], scores[pool], self.weights[pool])
-        return np.column_stack([features[:, -1], held_out]), separator, fitted
+                held_out[rows] = _same_rank(others[rows], others[pool], members[pool], self.weights[pool])
+        return np.column_stack([features[:, -1], held_out]), members, fitted
 
     def _features(self, used: NDArray[np.bool_]) -> tuple[FittedMap, FloatArray]:
         spectral = self.inner.declared
@@ -233,37 +235,41 @@ class _Program:
         self.inner = replace(self.inner, state={**self.inner.state, "own": fitted.state["own"]})
         return fitted, np.asarray(spectral.training(np.zeros((0, 0)), fitted))  # it needs no points
 
-    def _solve(self, features: FloatArray, used: NDArray[np.bool_]) -> tuple[FloatArray, Separator]:
-        """Return the scores and the hyperplane; those of the walk alone if there is no proved answer."""
+    def _find(self, fitted: FittedMap, features: FloatArray, used: NDArray[np.bool_]) -> FloatArray:
+        """Return the share of members in the neighbourhood of each point."""
+        scores = self._solve(features, used)
+        inside = np.zeros(features.shape[0])
+        if scores is not None:
+            others = self.weights > 0
+            others[self.known[used]] = False
+            is_inside = scores > MARGIN if (scores[others] > MARGIN).any() else scores > 0
+            inside[others & is_inside] = 1.0
+        inside[self.known[used]] = 1.0
+        smooth = smooth_values(fitted, inside, SMOOTHING)
+        assert smooth is not None  # noqa: S101  a graph has neighbourhoods
+        return smooth
+
+    def _solve(self, features: FloatArray, used: NDArray[np.bool_]) -> FloatArray | None:
+        """Return the scores of the points in the program; None if it has no proved answer that says anything."""
         known, counts = self.known[used], self.counts[used]
-        separator = None
-        if known.size > 1 and counts.sum() > 1:
-            sample = features[known]
-            target = Target(features, counts @ sample / counts.sum(), self.inner.names, None, sample, counts, self.weights)
-            block = StandardError(WIDTH).block(target)
-            problem = Problem((block,), np.ones(features.shape[0]), self.weights, labelled=known)
-            with sentinels_reported():
-                try:
-                    solution = solve(problem)
-                except MomentLPError:
-                    solution = None
-            if solution is not None and solution.status is Status.OPTIMAL and solution.multipliers.any():
-                separator = Separator.of(problem, solution.multipliers)
-        if separator is None:
-            normal = np.append(np.zeros(features.shape[1] - 1), 1.0)
-            separator = Separator((normal,), (np.zeros_like(normal),), 0.0, (None,), self.inner.names)
-        return separator.level + (features - separator.origins[0]) @ separator.normals[0], separator
+        if known.size < 2 or counts.sum() <= 1:
+            return None
+        sample = features[known]
+        target = Target(features, counts @ sample / counts.sum(), self.inner.names, None, sample, counts, self.weights)
+        block = StandardError(WIDTH).block(target)
+        problem = Problem((block,), np.ones(features.shape[0]), self.weights, labelled=known)
+        with sentinels_reported():
+            try:
+                solution = solve(problem)
+            except MomentLPError:
+                return None
+        if solution.status is not Status.OPTIMAL or not solution.multipliers.any():
+            return None
+        return np.asarray(solution.scores)
 
 
 def _same_rank(scores: FloatArray, pool: FloatArray, other_pool: FloatArray, weights: FloatArray) -> FloatArray:
     """Return the scores that have the same rank among another pool: two programs score in different units."""
-    levels, ranks = _ranks(pool, weights)
-    others, other_ranks = _ranks(other_pool, weights)
+    levels, ranks = mid_ranks(pool, weights)
+    others, other_ranks = mid_ranks(other_pool, weights)
     return np.asarray(np.interp(np.interp(scores, levels, ranks), other_ranks, others))
-
-
-def _ranks(scores: FloatArray, weights: FloatArray) -> tuple[FloatArray, FloatArray]:
-    """Return the different scores, increasing, and the share of the points below each, with half of those that have it."""
-    levels, place = np.unique(scores, return_inverse=True)
-    share = np.bincount(place, weights) / weights.sum()
-    return levels, np.cumsum(share) - share / 2

@@ -18,7 +18,9 @@ labelled points.
 
 With few labelled points many (b, c, f) fit. So the model averages over a grid of them, weighted by likelihood times prior.
 The prior of c is half uniform in scores and half uniform in the class prior, that of log b is normal, that of f uniform on
-five values. Since the model is never quite right, the likelihood counts as that of fewer points, l / (1 + l / 100).
+five values. A class is usually apart from the rest, so few points should be doubtful: the prior has the factor
+``exp(-0.7 E_U[4 sigma (1 - sigma)] / min(E_U sigma, 1 - E_U sigma))``. Since the model is never quite right, the likelihood
+counts as that of fewer points, l / (1 + l / 100).
 
 The cut is the score with the largest expected F1, ``2 E[ pi r / (pi + q) ]``, where q is the share of U above the cut and r
 the recall. Averages over the grid also give the interval of the class prior, and precision and recall at any cut.
@@ -29,17 +31,19 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
-from scipy.special import expit
+from scipy.special import expit, logsumexp
 
 from momentlp.points.arrays import FloatArray
 
-__all__ = ["CURVES", "PRIOR_LEVELS", "ScoreModel"]
+__all__ = ["CURVES", "PRIOR_LEVELS", "ScoreModel", "log_evidence"]
 
 # Chosen by trial on data sets of several kinds; results depend little on any of them.
 MAX_INFORMATION = 100.0  # labelled points that any number of them can count as
 FREE_SHARES = (0.0, 0.02, 0.05, 0.1, 0.2)  # f
 TYPICAL_SLOPE, SLOPE_SPREAD = 3.0, 0.8  # of log b, in units of 1 / standard deviation of the scores of U
-SLOPES = np.geomspace(0.7, 40.0, 22)
+SEPARATION = 0.7  # how much a gap between members and others is expected
+MIN_SHARE = 1e-6  # of either of them
+SLOPES = np.geomspace(0.7, 12.0, 15)
 N_CENTRES = 80
 NEGLIGIBLE = 1e-5  # of the largest weight: candidates below it are left out
 PRIOR_LEVELS = np.linspace(0.005, 0.995, 199)  # of the distribution of the class prior that are kept
@@ -104,7 +108,7 @@ class ScoreModel:
         """
         nodes, node_weights = _nodes(unlabelled, weights)
         counts = np.ones(members.size) if member_weights is None else member_weights
-        weight, p = _average_over(_Grid.of(nodes, node_weights, members), counts)
+        weight, p = _average_over(_Grid.of(nodes, node_weights, members, 1 / weights.sum()), counts)
         pi = p @ node_weights
         share = np.cumsum(node_weights[::-1])[::-1]
         found = np.cumsum((p * node_weights)[:, ::-1], axis=1)[:, ::-1]  # members at or above each node
@@ -154,12 +158,37 @@ class ScoreModel:
         return float((self.scores[node] + self.scores[node - 1]) / 2)
 
 
+def log_evidence(
+    members: FloatArray, unlabelled: FloatArray, weights: FloatArray, member_weights: FloatArray | None = None
+) -> float:
+    """Return how well a score tells members from others: the logarithm of the likelihood, averaged over all candidates.
+
+    Parameters
+    ----------
+    members, unlabelled, weights, member_weights
+        As in :meth:`ScoreModel.fit`.
+
+    Examples
+    --------
+    >>> random = np.random.default_rng(0)
+    >>> unlabelled = np.concatenate([random.normal(3.0, 1.0, 300), random.normal(-1.0, 1.0, 700)])
+    >>> good, bad = random.normal(3.0, 1.0, 50), random.normal(0.0, 2.0, 50)
+    >>> log_evidence(good, unlabelled, np.ones(1000)) > log_evidence(bad, unlabelled, np.ones(1000))
+    True
+    """
+    nodes, node_weights = _nodes(unlabelled, weights)
+    counts = np.ones(members.size) if member_weights is None else member_weights
+    return float(logsumexp(_log_weights(_Grid.of(nodes, node_weights, members, 1 / weights.sum()), counts)))
+
+
 def _nodes(scores: FloatArray, weights: FloatArray) -> tuple[FloatArray, FloatArray]:
-    """Return scores that stand for those of the unlabelled points, and the share of the points that each stands for."""
-    different, place = np.unique(scores, return_inverse=True)
-    share = np.bincount(place, weights) / weights.sum()
+    """Return different scores that stand for those of the unlabelled points, and the share of the points of each."""
+    order = np.argsort(scores, kind="stable")
+    up_to = np.cumsum(weights[order]) / weights.sum()
+    quantiles = scores[order][np.minimum(np.searchsorted(up_to, LEVELS), scores.size - 1)]
     edges = np.concatenate([[0.0], (LEVELS[1:] + LEVELS[:-1]) / 2, [1.0]])
-    return np.interp(LEVELS, np.cumsum(share) - share / 2, different), np.diff(edges)
+    nodes, place = np.unique(quantiles, return_inverse=True)
+    return nodes, np.bincount(place, np.diff(edges))
 
 
 @dataclass(frozen=True, eq=False)
@@ -182,29 +211,37 @@ class _Grid:
     log_prior: FloatArray
 
     @classmethod
-    def of(cls, nodes: FloatArray, node_weights: FloatArray, members: FloatArray) -> _Grid:
+    def of(cls, nodes: FloatArray, node_weights: FloatArray, members: FloatArray, one_point: float) -> _Grid:
+        """Build the grid. ``one_point`` is the share of one unlabelled point: no density is known more finely than that."""
+        members = np.clip(members, nodes[0], nodes[-1])  # beyond all unlabelled points, scores say no more
         spread = float(np.sqrt(node_weights @ (nodes - node_weights @ nodes) ** 2)) or 1.0
         slopes = (SLOPES / spread)[:, None, None]
-        low, high = min(nodes[0], members.min()) - 0.2 * spread, max(nodes[-1], members.max()) + 0.3 * spread
+        low, high = nodes[0] - 0.2 * spread, nodes[-1] + 0.3 * spread
         centres = np.linspace(low, high, N_CENTRES)[:, None]
         sigma = expit(slopes * (nodes - centres))
-        mean = np.maximum(sigma @ node_weights, 1e-12)
+        mean = np.maximum(sigma @ node_weights, min(one_point, 0.5))
         log_density = -np.logaddexp(0.0, -slopes * (members - centres)) - np.log(mean)[..., None]
         steps = np.abs(np.gradient(mean, axis=1))
         uniform = 0.5 * steps / np.maximum(steps.sum(axis=1, keepdims=True), 1e-12) + 0.5 / N_CENTRES
         log_slope = -0.5 * (np.log(SLOPES / TYPICAL_SLOPE) / SLOPE_SPREAD) ** 2
-        return cls(sigma, mean, log_density, np.log(uniform) + log_slope[:, None])
+        doubtful = 4 * ((sigma * (1 - sigma)) @ node_weights) / np.maximum(np.minimum(mean, 1 - mean), MIN_SHARE)
+        return cls(sigma, mean, log_density, np.log(uniform) + log_slope[:, None] - SEPARATION * doubtful)
+
+
+def _log_weights(grid: _Grid, counts: FloatArray) -> FloatArray:
+    """Return the logarithm of likelihood times prior of each candidate, shape (F, B, C)."""
+    temper = 1.0 / (1.0 + float(counts.sum()) / MAX_INFORMATION)
+    density = np.exp(np.minimum(grid.log_density, 50.0))
+    fits = [np.log((1 - f) * density + f + 1e-300) @ counts for f in FREE_SHARES]
+    return np.array([temper * fit + grid.log_prior for fit in fits])
 
 
 def _average_over(grid: _Grid, counts: FloatArray) -> tuple[FloatArray, FloatArray]:
     """Return the weights of the candidates that count, shape (k,), and their p at the nodes, shape (k, q)."""
-    temper = 1.0 / (1.0 + float(counts.sum()) / MAX_INFORMATION)
-    density = np.exp(np.minimum(grid.log_density, 50.0))
-    shares = np.array(FREE_SHARES)
-    log_weight = np.array([temper * (np.log((1 - f) * density + f + 1e-300) @ counts) + grid.log_prior for f in shares])
+    log_weight = _log_weights(grid, counts)
     weight = np.exp(log_weight - log_weight.max())
     free, b, c = np.nonzero(weight > NEGLIGIBLE)
-    f, mean = shares[free][:, None], grid.mean[b, c][:, None]
+    f, mean = np.array(FREE_SHARES)[free][:, None], grid.mean[b, c][:, None]
     pi = np.minimum(mean / (1 - f), 1.0)
     p = np.minimum(pi * ((1 - f) * grid.sigma[b, c] / mean + f), 1.0)
     chosen = weight[free, b, c]

@@ -126,9 +126,10 @@ class Spectral(TransductiveMap):
         """Compute the feature of random walks: the log of the share of walks from each point that end at labelled ones.
 
         With p the weight of the labelled points at each node, f the average of p over walks, and r(i) the share of walks
-        from node i that end at i, an unlabelled point at node i scores ``log f(i)``. A labelled point, which has the share w
-        of all labels, scores ``log((f(i) - w r(i)) / (1 - w))``: its own label does not count, but those of equal points do.
-        A row of weight two that counts twice stands for two equal points; one of weight one was drawn twice.
+        from node i that end at i, an unlabelled point at node i scores ``log f(i)``. A labelled point there scores
+        ``log((f(i) - w r(i)) / (1 - w))``, where w is the share of all labels that is at node i, times the share of the
+        equal points there that are labelled. So a labelled point without copies is scored without its own label, and one of
+        many copies is scored like the copies that are not labelled.
         """
         if self.walk is None:
             return fitted
@@ -141,8 +142,11 @@ class Spectral(TransductiveMap):
         reached = graph.average(ends, self.walk)
         scores = _log_share(reached)[node]
         counted = known[counts > 0]
-        n_points = 1.0 if weights is None else np.maximum(weights[counted], 1.0)
-        weight, goal = counts[counts > 0] / n_points / counts.sum(), node[counted]
+        n_points = np.ones(node.size) if weights is None else weights[: node.size]
+        n_labelled = np.bincount(node[counted], n_points[counted], minlength=graph.n_points)
+        n_equal = np.bincount(node, n_points, minlength=graph.n_points)
+        goal = node[counted]
+        weight = ends[goal] * np.minimum(n_labelled[goal] / np.maximum(n_equal[goal], 1e-300), 1.0)
         others = np.where(weight < 1 - 1e-9, (reached[goal] - weight * own[goal]) / np.maximum(1 - weight, 1e-9), 0.0)
         scores[counted] = _log_share(np.minimum(others, 1.0))
         return replace(fitted, state={**fitted.state, "own": own, "reached": reached, "walk": scores})

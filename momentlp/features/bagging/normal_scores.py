@@ -11,6 +11,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from momentlp.points.arrays import FloatArray
+from momentlp.points.ranks import mid_ranks
 
 __all__ = ["NormalScores"]
 
@@ -36,8 +37,6 @@ class NormalScores:
     def of(cls, scores: FloatArray, weights: FloatArray, *, max_levels: int = MAX_LEVELS) -> NormalScores:
         """Compute the function from the scores of the unlabelled points.
 
-        The rank of a score is the weight of the points below it plus half of the weight of those that have the same score.
-
         Parameters
         ----------
         scores : array, shape (u,)
@@ -53,10 +52,8 @@ class NormalScores:
         """
         from scipy.special import ndtri  # imported here because it is slow to import
 
-        levels, place = np.unique(scores, return_inverse=True)
-        share = np.bincount(place, weights) / weights.sum()
-        rank = np.cumsum(share) - share / 2
-        quantiles = np.asarray(ndtri(rank))
+        levels, ranks = mid_ranks(scores, weights)
+        quantiles = np.asarray(ndtri(ranks))
         if levels.size > max_levels:
             kept = np.unique(np.searchsorted(quantiles, np.linspace(quantiles[0], quantiles[-1], max_levels)))
             levels, quantiles = levels[kept], quantiles[kept]

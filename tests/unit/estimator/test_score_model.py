@@ -99,3 +99,13 @@ def test_one_labelled_point_with_a_low_score_does_not_decide() -> None:
     plain = ScoreModel.fit(members, scores, np.ones(2000))
     with_outlier = ScoreModel.fit(np.append(members, -3.0), scores, np.ones(2000))
     assert with_outlier.prior < plain.prior + 0.1
+
+
+def test_members_beyond_all_unlabelled_points_do_not_make_the_class_empty() -> None:
+    """A quarter of the labelled points score higher than any other point; the rest score like a third of the points."""
+    random = np.random.default_rng(0)
+    unlabelled = np.concatenate([random.normal(2.0, 1.0, 60), random.normal(-1.0, 0.5, 120)])
+    members = np.concatenate([random.normal(2.0, 1.0, 15), np.full(5, unlabelled.max() + 1.0)])
+    model = ScoreModel.fit(members, unlabelled, np.ones(180), np.full(20, 2.0))
+    assert 0.1 < model.prior < 0.5
+    assert model.recall[np.searchsorted(model.scores, model.cut)] > 0.5

@@ -98,19 +98,19 @@ def test_a_labelled_point_is_scored_as_if_it_were_not_labelled(counts: list[floa
 
 
 def test_equal_points_are_one_node() -> None:
-    """Two equal labelled points count twice. Each contributes to the score of the other, but not to its own."""
+    """Two equal labelled points count twice, and neither contributes to the score of the other: no copy is unlabelled."""
     points = np.vstack([X, X[:4]])
     twice = with_labels(mlp.Spectral(4, 5, walk=0.05), points, [0, 90, 10, 20], [1, 1, 1, 1])
     once = with_labels(mlp.Spectral(4, 5, walk=0.05), X, [0, 10, 20], [2, 1, 1])
     assert np.allclose(twice.state["walk"][[10, 20, 50]], once.state["walk"][[10, 20, 50]], atol=1e-9)
-    without_own = np.log(walk(GRAPH.weights, 0.05)[0][[0, 10, 20]].sum() / 3)
+    without_own = np.log(walk(GRAPH.weights, 0.05)[0][[10, 20]].sum() / 2)
     assert twice.state["walk"][[0, 90]] == pytest.approx([without_own] * 2, abs=1e-3)
     assert np.array_equal(twice.state["embedding"], once.state["embedding"])
     assert twice.state["node"][90:].tolist() == [0, 1, 2, 3]
 
 
-def test_a_weight_stands_for_equal_points_but_a_count_does_not() -> None:
-    """A row of weight two is two points, each of which keeps the label of the other. A point drawn twice keeps none."""
+def test_a_weight_stands_for_equal_points() -> None:
+    """A labelled row of weight two is two equal points, both labelled."""
     spectral = mlp.Spectral(4, 5, walk=0.05)
     weights = np.ones(90)
     weights[0] = 2.0
@@ -118,8 +118,14 @@ def test_a_weight_stands_for_equal_points_but_a_count_does_not() -> None:
     weighted = spectral.with_labels(spectral.fit(X), known, counts, weights=weights)
     repeated = with_labels(spectral, np.vstack([X, X[:1]]), [0, 90, 10, 20], [1, 1, 1, 1])
     assert weighted.state["walk"][known] == pytest.approx(repeated.state["walk"][known])
-    drawn_twice = spectral.with_labels(spectral.fit(X), known, counts, weights=np.ones(90))
-    assert drawn_twice.state["walk"][0] < weighted.state["walk"][0]
+
+
+def test_one_of_many_copies_is_scored_like_the_others() -> None:
+    """Twenty equal points, five of them labelled: nearly all of their labels count for each of the five."""
+    points = np.vstack([X, np.repeat(X[:1], 19, axis=0)])
+    scores = with_labels(mlp.Spectral(4, 5, walk=0.05), points, [0, 90, 91, 92, 93, 10], [1] * 6).state["walk"]
+    assert scores[0] == scores[93]
+    assert 0 < scores[108] - scores[0] < 0.1  # an unlabelled copy
 
 
 def test_minus_zero_is_zero() -> None:
@@ -128,8 +134,8 @@ def test_minus_zero_is_zero() -> None:
 
 
 def test_the_only_labelled_point_gets_the_minimum_score() -> None:
-    fitted = with_labels(mlp.Spectral(4, 5, walk=0.05), np.vstack([X, X[:1]]), [0], [1.0])
-    nothing = with_labels(mlp.Spectral(4, 5, walk=0.05), np.vstack([X, X[:1]]), [50], [1.0])
+    fitted = with_labels(mlp.Spectral(4, 5, walk=0.05), X, [0], [1.0])
+    nothing = with_labels(mlp.Spectral(4, 5, walk=0.05), X, [50], [1.0])
     assert fitted.state["walk"][0] == pytest.approx(np.log(1e-9))  # the minimum score
     assert fitted.state["walk"][50] > fitted.state["walk"][0]
     assert nothing.state["walk"][0] > fitted.state["walk"][0]
