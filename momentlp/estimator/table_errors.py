@@ -1,0 +1,76 @@
+"""What to do with a table that holds missing values or categories: the error that shows the pipeline."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from momentlp.errors import DataError
+from momentlp.estimator.missing_labels import is_missing
+from momentlp.points.arrays import is_sparse
+
+__all__ = ["explain_table_error"]
+
+MAX_SHOWN = 5  # columns that a message names
+PIPELINE = """
+    from sklearn.compose import make_column_selector, make_column_transformer
+    from sklearn.impute import SimpleImputer
+    from sklearn.pipeline import make_pipeline
+    from sklearn.preprocessing import OneHotEncoder
+    numbers = (SimpleImputer(strategy="median", add_indicator=True), make_column_selector(dtype_include="number"))
+    words = (OneHotEncoder(handle_unknown="ignore"), make_column_selector(dtype_exclude="number"))
+    model = make_pipeline(make_column_transformer(numbers, words), momentlp.MomentClassifier()).fit(table, y)"""
+
+
+def explain_table_error(X: Any, error: ValueError) -> ValueError:
+    """Return an error that says which columns hold missing values or words, and how to prepare them.
+
+    Parameters
+    ----------
+    X : array, frame or sparse matrix
+        What could not be read.
+    error : ValueError
+        What scikit-learn says. It is returned as it is if neither is the reason.
+    """
+    missing, words = _find_columns(X)
+    if not missing and not words:
+        return error
+    found = [f"{what} in {_list(columns)}" for what, columns in (("missing values", missing), ("words", words)) if columns]
+    return DataError(
+        f"X holds {' and '.join(found)}. The features need numbers. Fill in what is missing, and turn words into columns "
+        f"of 0 and 1, for instance with this pipeline, where table is a pandas DataFrame:\n{PIPELINE}\n\n"
+        f"(scikit-learn says: {error})"
+    )
+
+
+def _find_columns(X: Any) -> tuple[list[str], list[str]]:
+    """Return the columns with missing values, and those with words."""
+    if is_sparse(X):
+        return (["the matrix"], []) if np.isnan(X.data).any() else ([], [])
+    if hasattr(X, "columns") and hasattr(X, "to_numpy"):
+        columns = [(f"column {str(name)!r}", X[name].to_numpy()) for name in X.columns]
+    else:
+        table = np.asarray(X)
+        if table.ndim != 2 or table.dtype.kind not in "fOUS":
+            return [], []
+        columns = [(f"column {number}", table[:, number]) for number in range(table.shape[1])]
+    missing, words = [], []
+    for name, values in columns:
+        flags = [_classify(value) for value in values] if values.dtype.kind in "OUS" else []
+        if "word" in flags:
+            words.append(name)
+        if "missing" in flags or (values.dtype.kind == "f" and np.isnan(values).any()):
+            missing.append(name)
+    return missing, words
+
+
+def _classify(value: Any) -> str:
+    if isinstance(value, str | bytes):
+        return "word"
+    return "missing" if is_missing(value) else "number"
+
+
+def _list(columns: list[str]) -> str:
+    left = len(columns) - MAX_SHOWN
+    return ", ".join(columns[:MAX_SHOWN]) + (f" and {left} more" if left > 0 else "")

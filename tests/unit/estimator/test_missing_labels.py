@@ -1,0 +1,73 @@
+"""None and NaN in y mark unlabelled points; missing values and words in X raise an error that shows a pipeline."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import pytest
+from helpers.clouds import clouds
+from sklearn.compose import make_column_selector, make_column_transformer
+from sklearn.impute import SimpleImputer
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import OneHotEncoder
+
+import momentlp as mlp
+from momentlp.estimator.table_errors import PIPELINE
+
+X, truth, y = clouds()
+USUAL = mlp.MomentClassifier("linear").fit(X, y).transduction_ == 1
+
+
+@pytest.mark.parametrize(
+    ("labels", "classes", "member"),
+    [
+        (np.where(y == 1, 1.0, np.nan), [0, 1], 1),
+        ([1 if label else None for label in y], [0, 1], 1),
+        (np.where(y == 1, -3.0, np.nan), [-3, 0], -3),
+        (np.where(y == 1, 0.0, np.nan), [-1, 0], 0),
+        ([True if label else None for label in y], [False, True], True),
+        (["spam" if label else None for label in y], ["not spam", "spam"], "spam"),
+        (pd.Series(["spam" if label else pd.NA for label in y]), ["not spam", "spam"], "spam"),
+        (pd.Series(y).astype("Int64").where(y == 1), [0, 1], 1),
+    ],
+)
+def test_missing_labels_mark_unlabelled_points(labels: Any, classes: list[Any], member: Any) -> None:
+    model = mlp.MomentClassifier("linear").fit(X, labels)
+    assert model.classes_.tolist() == classes
+    assert model.pos_label_ == member
+    assert np.array_equal(model.transduction_ == member, USUAL)
+
+
+def test_known_outsiders_beside_missing_labels_have_a_place_of_their_own() -> None:
+    labels = np.where(y == 1, 1.0, np.nan)
+    labels[:3] = 0.0
+    with pytest.raises(mlp.DataError, match=r"2 other values.*constraints=\[momentlp.Known\(negatives=rows\)\]"):
+        mlp.MomentClassifier("linear").fit(X, labels)
+
+
+def test_labels_that_are_all_missing_raise() -> None:
+    with pytest.raises(ValueError, match="NaN"):
+        mlp.MomentClassifier("linear").fit(X, np.full(len(X), np.nan))
+
+
+def test_a_table_with_gaps_and_words_raises_an_error_that_shows_the_pipeline() -> None:
+    table = pd.DataFrame({"height": X[:, 0], "width": X[:, 1], "colour": np.where(truth, "red", "blue")})
+    table.loc[3, "width"] = np.nan
+    with pytest.raises(mlp.DataError, match=r"missing values in column 'width' and words in column 'colour'"):
+        mlp.MomentClassifier("linear").fit(table, y)
+    with pytest.raises(mlp.DataError, match=r"X holds missing values in column 1\. "):
+        mlp.MomentClassifier("linear").fit(table[["height", "width"]].to_numpy(), y)
+
+
+def test_the_pipeline_of_the_error_works() -> None:
+    table = pd.DataFrame({"height": X[:, 0], "width": X[:, 1], "colour": np.where(truth, "red", "blue")})
+    table.loc[3, "width"] = np.nan
+    *imports, numbers, words, fit = [line.strip() for line in PIPELINE.strip().splitlines()]
+    assert all(line.startswith("from sklearn") for line in imports)
+    scope: dict[str, Any] = {"momentlp": mlp, "table": table, "y": y, "SimpleImputer": SimpleImputer}
+    scope |= {"make_pipeline": make_pipeline, "OneHotEncoder": OneHotEncoder, "make_column_selector": make_column_selector}
+    scope["make_column_transformer"] = make_column_transformer
+    exec("\n".join([*imports, numbers, words, fit]), scope)
+    assert np.mean((scope["model"][-1].transduction_ == 1) == truth) > 0.8
