@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import replace
 from typing import Any
 
-from momentlp.estimator.defaults import resolve_features
+from momentlp.estimator.defaults import is_auto, resolve_features
 from momentlp.estimator.labels import Labels
 from momentlp.estimator.parameters import check_margin, check_smoothing, check_solve_params, resolve_tolerance
 from momentlp.estimator.search import Search
 from momentlp.points.arrays import FloatArray
-from momentlp.spec.constraints import Known
+from momentlp.spec.constraints import Constraint, Known
 from momentlp.spec.spec import Spec
 
 __all__ = ["build_search"]
@@ -48,15 +49,20 @@ def build_search(
     """
     declared = params["features"] if features is None else features
     features = resolve_features(declared, points, weight, seed)
-    is_auto = isinstance(declared, str) and declared == "auto"
-    tolerance = resolve_tolerance(params["tolerance"] if tolerance is None else tolerance, "auto" if is_auto else features)
+    tolerance = params["tolerance"] if tolerance is None else tolerance
+    tolerance = resolve_tolerance(tolerance, declared if is_auto(declared) else features)
     known = labels.known if weight is None else labels.known[weight[labels.known] > 0]
     constraints = tuple(params["constraints"])
     Spec(constraints=(*constraints, Known(positives=known)))  # raises if a labelled point is declared to be outside
     spec = Spec(features=features, tolerance=tolerance, constraints=constraints)
     options = {"tol": params["tol"], "time_limit": params["time_limit"], **check_solve_params(params["solve_params"])}
     prepared = spec.prepare(points, sample_weight=weight).precompute_for(known)
+    limits: tuple[Constraint, ...] = ()
+    if is_auto(declared):
+        limits = tuple(constraint for constraint in constraints if not isinstance(constraint, Known))
+        prepared = replace(prepared, constraints=tuple(item for item in constraints if isinstance(item, Known)))
     margin = check_margin(params["margin"])
     if margin == "auto" and params["tolerance"] is not None:
         margin = 0.0
-    return Search(prepared, known, check_smoothing(params["smoothing"]), params["backend"], options, margin=margin)
+    smoothing = check_smoothing(params["smoothing"])
+    return Search(prepared, known, smoothing, params["backend"], options, margin=margin, limits=limits)

@@ -22,11 +22,11 @@ from momentlp.problem.sentinels import sentinels_reported
 from momentlp.solution.solution import Solution
 from momentlp.solving.solve_problem import solve
 from momentlp.solving.tolerance_path import path
-from momentlp.spec.constraints import Known
+from momentlp.spec.constraints import Constraint, Known
 from momentlp.spec.prepared import Prepared
 from momentlp.status import Status
 
-__all__ = ["Search", "SearchResult"]
+__all__ = ["Search", "SearchResult", "check_solution"]
 
 MAX_CONFLICTS_SHOWN = 6  # constraints that a message names
 
@@ -68,6 +68,8 @@ class Search:
         The tolerances of the spec are multiplied by this.
     margin : float or "auto"
         When memberships are smoothed, points whose score is not above this count as outside.
+    limits : tuple of Constraint
+        Constraints that the program of the search leaves out, because they limit the set that is chosen by its scores.
     """
 
     prepared: Prepared
@@ -77,6 +79,7 @@ class Search:
     options: Mapping[str, Any]
     factor: float = 1.0
     margin: float | str = "auto"
+    limits: tuple[Constraint, ...] = ()
 
     def with_tolerance_factor(self, factor: float) -> Search:
         """Return the search with all tolerances multiplied by a factor."""
@@ -148,7 +151,7 @@ class Search:
     def run(self, counts: FloatArray | None = None, start: Solution | None = None) -> SearchResult:
         """Solve the problem for a labelled sample, from the solution of a similar problem if one is given."""
         with _report_sentinels(counts):
-            solution = self._solve(self.problem(counts), start)
+            solution = self.solve(self.problem(counts), start)
         return self.read(self._nearest_to_mean(solution))
 
     def solve_path(self, tolerances: FloatArray, counts: FloatArray | None = None) -> list[Solution]:
@@ -167,7 +170,7 @@ class Search:
         OptionError
             If smoothing or a margin is asked for, and no feature map has neighbourhoods.
         """
-        _check_solution(solution)
+        check_solution(solution)
         caps, has_weight = solution.problem.caps, self.prepared.caps > 0
         share = np.where(has_weight, solution.membership / np.where(caps > 0, caps, 1.0), solution.scores > 0)
         share = np.clip(share, 0.0, 1.0)
@@ -189,7 +192,8 @@ class Search:
                 )
         return SearchResult(solution, np.clip(share, 0.0, 1.0), smoother)
 
-    def _solve(self, problem: Problem, start: Solution | None = None) -> Solution:
+    def solve(self, problem: Problem, start: Solution | None = None) -> Solution:
+        """Solve a problem with the backend and the options of the search."""
         solver = resolve_backend(self.backend, problem, self.options.get("options"))
         warm = start if Capability.START in solver.capabilities else None
         return solve(problem, solver, start=warm, **self.options)
@@ -197,7 +201,7 @@ class Search:
     def _nearest_to_mean(self, solution: Solution) -> Solution:
         """Take the set nearest to the mean where only a constraint limits the size."""
         with sentinels_reported():
-            return nearest_to_mean(solution, self._solve, float(self.options["tol"]))
+            return nearest_to_mean(solution, self.solve, float(self.options["tol"]))
 
     def _apply_margin(self, solution: Solution, share: FloatArray) -> FloatArray:
         """Set the share of points near the hyperplane to 0: other points that a wide tolerance lets in lie there.
@@ -234,7 +238,7 @@ def _report_sentinels(counts: FloatArray | None) -> AbstractContextManager[None]
     return nullcontext() if counts is None else sentinels_reported()
 
 
-def _check_solution(solution: Solution) -> None:
+def check_solution(solution: Solution) -> None:
     """Raise SolverError if a solution holds no set; warn if a limit was reached."""
     if solution.status is Status.INFEASIBLE:
         raise SolverError(
