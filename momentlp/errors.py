@@ -11,6 +11,7 @@ __all__ = [
     "BackendUnavailableError",
     "CompileError",
     "DataError",
+    "DoubtfulResultWarning",
     "ExtraMissingError",
     "FileFormatError",
     "ModelError",
@@ -173,6 +174,26 @@ class ModelError(MomentLPError, ValueError):
     Traceback (most recent call last):
         ...
     momentlp.errors.ModelError: expected a Problem or a Pyomo ConcreteModel, not str.
+    """
+
+
+class DoubtfulResultWarning(UserWarning):
+    """The classifier has a reason to doubt what it found. The message gives the reason, and what to do.
+
+    ``doubts_`` of the fitted model lists the reasons. The filters of :mod:`warnings` turn the warning off.
+
+    Examples
+    --------
+    >>> import warnings
+    >>> import numpy as np
+    >>> import momentlp as mlp
+    >>> X = np.random.default_rng(0).normal(size=(200, 2))  # the labelled points are like all others
+    >>> y = np.arange(200) < 10
+    >>> with warnings.catch_warnings(record=True) as caught:
+    ...     warnings.simplefilter("always")
+    ...     model = mlp.MomentClassifier("auto").fit(X, y)
+    >>> caught[0].category.__name__, len(model.doubts_) > 0
+    ('DoubtfulResultWarning', True)
     """
 
 
