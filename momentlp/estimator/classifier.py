@@ -14,21 +14,26 @@ from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.utils import check_random_state
 from sklearn.utils.validation import _check_sample_weight, check_is_fitted, validate_data
 
-from momentlp.errors import DataError, OnlyLabelledWarning
+from momentlp.errors import DataError, DoubtfulResultWarning, OnlyLabelledWarning
 from momentlp.estimator.build_search import build_search
 from momentlp.estimator.calibration import calibrate
 from momentlp.estimator.class_prior import class_share
 from momentlp.estimator.combined_score import combine
 from momentlp.estimator.decision_rule import DecisionRule
-from momentlp.estimator.defaults import WIDTH, default_features
+from momentlp.estimator.defaults import WIDTH, default_features, is_auto
+from momentlp.estimator.doubts import Evidence, find_doubts
+from momentlp.estimator.graph_scores import GraphScores
 from momentlp.estimator.labels import Labels
+from momentlp.estimator.limited_set import best_limited_set
+from momentlp.estimator.missing_labels import fill_missing_labels
 from momentlp.estimator.nearest_to_mean import is_undetermined
 from momentlp.estimator.parameters import check_parameters
-from momentlp.estimator.prediction import PredictionMixin, uses_score_model
+from momentlp.estimator.prediction import PredictionMixin
 from momentlp.estimator.resampling import Bagged, refit_bootstrap_samples
 from momentlp.estimator.score_model import ScoreModel
 from momentlp.estimator.search import Search, SearchResult
-from momentlp.features import FeatureMap
+from momentlp.estimator.table_errors import explain_table_error
+from momentlp.features import FeatureMap, Learned
 from momentlp.points.arrays import FloatArray
 from momentlp.solution.solution import Solution
 from momentlp.spec.tolerances import Tolerance
@@ -60,8 +65,9 @@ class MomentClassifier(PredictionMixin, ClassifierMixin, BaseEstimator):  # type
         How far the mean of the set may be from the mean of the labelled points. A number counts standard errors. Default:
         2, on the lower side alone, for ``"auto"``; 2.5 for :class:`~momentlp.Spectral`; 0.8 for other features.
     constraints : sequence of Constraint
-        Further constraints on the set. Their points are rows of X. With constraints other than ``Known``, members are always
-        the points in the set that the program finds, which meets them.
+        Further constraints on the set. Their points are rows of X. With ``"auto"`` and constraints other than ``Known``,
+        members are the set that meets them with the largest sum of ``p - theta``: p is the probability of membership, and
+        theta its value at the cut. This is a linear program too; ``limited_solution_`` is its solution.
     pos_label : scalar, optional
         The value of y that marks labelled members. Default: the larger of the two values.
     smoothing : float, "auto" or None
@@ -103,6 +109,8 @@ class MomentClassifier(PredictionMixin, ClassifierMixin, BaseEstimator):  # type
         The solution of the linear program, with its certificate.
     separator_ : Separator
         The hyperplane of the solution in feature space.
+    limited_solution_ : Solution
+        Only with ``"auto"`` and constraints other than ``Known``: the program that chose the members, with its certificate.
     offset_ : float
         The score above which a point is a member. ``decision_function`` is ``score_samples - offset_``, or its negative if
         the members are ``classes_[0]``.
@@ -112,6 +120,8 @@ class MomentClassifier(PredictionMixin, ClassifierMixin, BaseEstimator):  # type
         Both values of y, sorted.
     pos_label_ : scalar
         The one of them that marks members.
+    doubts_ : tuple of str
+        With ``"auto"``, the reasons to doubt the result, each with what to do. A fit gives each as a warning.
     n_iter_ : int
         Iterations of the solver.
     n_features_in_ : int
@@ -141,7 +151,7 @@ class MomentClassifier(PredictionMixin, ClassifierMixin, BaseEstimator):  # type
 
     def __init__(
         self,
-        features: FeatureMap | str = "spectral",
+        features: FeatureMap | str = "auto",
         tolerance: Tolerance | float | None = None,
         constraints: Any = (),
         *,
@@ -178,7 +188,7 @@ class MomentClassifier(PredictionMixin, ClassifierMixin, BaseEstimator):  # type
         X : array, frame or sparse matrix, shape (N, d)
             All points, labelled and unlabelled.
         y : array, shape (N,)
-            Two values: one for labelled members, another for unlabelled points.
+            Two values: one for labelled members, another for unlabelled points. None and NaN mark unlabelled points too.
         sample_weight : array, shape (N,), optional
             The number of points that each row stands for.
 
@@ -308,11 +318,16 @@ class MomentClassifier(PredictionMixin, ClassifierMixin, BaseEstimator):  # type
 
     def _check_data(self, X: Any, y: Any, sample_weight: Any) -> tuple[Any, Labels, FloatArray | None]:
         """Check the data as scikit-learn does. A frame stays a frame, because constraints may name its columns."""
-        points, y = validate_data(self, X, y, accept_sparse="csr", dtype=np.float64, ensure_min_samples=2)
+        y, member = fill_missing_labels(y)
+        try:
+            points, y = validate_data(self, X, y, accept_sparse="csr", dtype=np.float64, ensure_min_samples=2)
+        except ValueError as error:
+            raise explain_table_error(X, error) from None
         weight = None if sample_weight is None else _check_sample_weight(sample_weight, points, dtype=np.float64)
         if weight is not None and (weight < 0).any():
             raise DataError(f"sample_weight must not be negative, but entry {int(np.argmax(weight < 0))} is {weight.min()}.")
-        labels = Labels.from_y(y, np.ones(len(y)) if weight is None else weight, self.pos_label)
+        pos_label = member if self.pos_label is None else self.pos_label
+        labels = Labels.from_y(y, np.ones(len(y)) if weight is None else weight, pos_label)
         return (X if hasattr(self, "feature_names_in_") and hasattr(X, "columns") else points), labels, weight
 
     def _set_fitted(self, search: Search, labels: Labels) -> None:
@@ -331,29 +346,42 @@ class MomentClassifier(PredictionMixin, ClassifierMixin, BaseEstimator):  # type
         self.solution_, self.separator_, self.labelled_ = solution, solution.separator, labels.labelled
         self.n_iter_ = max(1, solution.iterations or 0)
         self._search_ = search
-        if uses_score_model(self.features, self.constraints):
+        self.__dict__.pop("limited_solution_", None)
+        if is_auto(self.features):
             self._set_by_score_model(search, solution)
         else:
             self._set_by_program(search, found)
         self.offset_ = self.rule_.offset
         self.transduction_ = labels.to_y(labels.labelled | (self.membership_ > 0.5))
         self._warn_if_only_labelled(solution, labels)
+        for doubt in self.doubts_ if labels.labelled.mean() < 0.5 else ():
+            warnings.warn(doubt, DoubtfulResultWarning, stacklevel=3)
 
     def _set_by_score_model(self, search: Search, solution: Solution) -> None:
         """Set memberships and decision rule by a model of the scores of members."""
         weights = search.prepared.caps[search.known]
-        separator, scores = combine(solution, search.known, weights, search.unlabelled)
-        counted = search.unlabelled > 0
-        model = ScoreModel.fit(scores[search.known], scores[counted], search.unlabelled[counted], weights)
-        self.rule_ = DecisionRule((separator,), calibration=model, threshold=model.cut)
+        unlabelled = search.unlabelled
+        unlabelled[search.outside] = 0.0
+        combined = combine(solution, search.known, weights, unlabelled)
+        scores, counted = combined.scores, unlabelled > 0
+        model = ScoreModel.fit(scores[search.known], scores[counted], unlabelled[counted], weights)
+        self.rule_ = DecisionRule((combined.separator,), calibration=model, threshold=model.cut)
+        learned, graph = combined.total(Learned), combined.total(GraphScores)
+        names = getattr(self, "feature_names_in_", None)
+        names = [f"column {number}" for number in range(search.points.shape[1])] if names is None else list(map(str, names))
+        evidence = Evidence(model, scores, learned, graph, search.known, weights, unlabelled, search.points, names)
+        self.doubts_ = find_doubts(evidence)
         membership = self.rule_.probability(scores)
         membership[self.labelled_] = 1.0
         membership[search.inside], membership[search.outside] = 1.0, 0.0
+        if search.limits:
+            membership, self.limited_solution_ = best_limited_set(search, membership, float(model(np.array(model.cut))))
         self.membership_, self.class_prior_ = membership, model.prior
 
     def _set_by_program(self, search: Search, found: SearchResult) -> None:
         """Set memberships and decision rule by the set that the program finds."""
         solution = found.solution
+        self.doubts_ = ()
         result = Bagged(found.membership, solution.scores, (solution.separator,))
         if self.bagging:
             result = refit_bootstrap_samples(search, solution, int(self.bagging), self._make_generator())

@@ -1,6 +1,6 @@
 """The default features and the default numbers of the estimators.
 
-``benchmarks/classes/defaults.py`` compares them with others.
+``benchmarks/classes`` compares the classifier with others, on data sets that nothing was chosen on.
 """
 
 from __future__ import annotations
@@ -22,6 +22,7 @@ __all__ = [
     "WIDTH",
     "count_distinct_points",
     "default_features",
+    "is_auto",
     "resolve_features",
     "score_features",
 ]
@@ -36,6 +37,11 @@ SCORE_WIDTH = 2.0  # tolerance in standard errors, on the lower side alone, for 
 MIN_PARALLEL = 5000  # points from which classifiers are trained on all cores
 SMOOTHING = 0.05  # probability that the smoothing walk stops at a step: about twenty steps over the graph
 MARGIN = 0.3  # score in the linear program that a point must exceed to count as a member when memberships are smoothed
+
+
+def is_auto(features: Any) -> bool:
+    """Return whether the features are the scores that ``"auto"`` stands for."""
+    return isinstance(features, str) and features == "auto"
 
 
 def default_features(n_points: int, n_components: int = N_COMPONENTS) -> FeatureMap:
@@ -73,7 +79,7 @@ def resolve_features(features: FeatureMap | str | Any, points: Any, weight: Floa
     """Return a feature map for the name of one; anything else as it is."""
     if not isinstance(features, str):
         return features
-    if features == "auto":
+    if is_auto(features):
         return score_features(points, random_state)
     if features == "spectral":
         return default_features(count_distinct_points(points, weight))

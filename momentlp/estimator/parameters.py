@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 
 from momentlp.errors import OptionError, SpecError
-from momentlp.estimator.defaults import NON_GRAPH_WIDTH, SCORE_WIDTH, WIDTH
+from momentlp.estimator.defaults import NON_GRAPH_WIDTH, SCORE_WIDTH, WIDTH, is_auto
 from momentlp.features import FeatureMap, Spectral
 from momentlp.kinds import short_repr
 from momentlp.runtime.argument_checks import check_bool, check_integer, check_number, check_progress
@@ -58,6 +58,11 @@ def check_parameters(parameters: Mapping[str, Any]) -> None:
     for name, check in CHECKS.items():
         if name in parameters:
             check(name, parameters[name])
+    if is_auto(parameters.get("features")) and parameters.get("bagging"):
+        raise OptionError(
+            f"bagging is {parameters['bagging']!r}, but the scores of features='auto' are averages over bags already: leave "
+            "bagging at 0."
+        )
 
 
 def check_interval_arguments(level: Any, n_resamples: Any, progress: Any) -> tuple[float, int]:
@@ -81,7 +86,7 @@ def resolve_tolerance(value: Any, features: Any) -> Tolerance:
         return value
     hint = "A number counts standard errors; or give a Tolerance, such as mlp.Relative(0.1)."
     width = None if value is None else check_number("tolerance", value, minimum=0, hint=hint)
-    if isinstance(features, str) and features == "auto":
+    if is_auto(features):
         return StandardError(SCORE_WIDTH if width is None else width, side="lower")
     if width is None:
         width = WIDTH if isinstance(features, Spectral) else NON_GRAPH_WIDTH
@@ -130,6 +135,11 @@ def _check_feature_map(value: Any) -> None:
 
 
 def _check_feature_maps(value: Any) -> None:
+    if any(map(is_auto, value if _is_list(value) else [value])):
+        raise OptionError(
+            "features is 'auto', which leaves nothing to choose by cross-validation: its scores are learned, "
+            "and it has a cut of its own. Use MomentClassifier() with it."
+        )
     if isinstance(value, (str, FeatureMap)):
         return
     if not _is_list(value):

@@ -14,6 +14,7 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 from momentlp.errors import DataError
 from momentlp.estimator.class_prior import PriorInterval, bootstrap_interval
 from momentlp.estimator.decision_rule import DecisionRule
+from momentlp.estimator.defaults import is_auto
 from momentlp.estimator.inspection import (
     Importance,
     Threshold,
@@ -27,19 +28,12 @@ from momentlp.estimator.search import Search
 from momentlp.points.arrays import FloatArray, IndexArray, Matrix
 from momentlp.runtime.argument_checks import check_integer
 from momentlp.solution.solution import Solution
-from momentlp.spec.constraints import Known
 
-__all__ = ["PredictionMixin", "uses_score_model"]
-
-
-def uses_score_model(features: Any, constraints: Any) -> bool:
-    """Return whether a model of the scores decides: with the default features, unless a constraint limits the set."""
-    is_auto = isinstance(features, str) and features == "auto"
-    return is_auto and all(isinstance(constraint, Known) for constraint in constraints)
+__all__ = ["PredictionMixin"]
 
 
 def _has_probabilities(model: Any) -> bool:
-    if model.probability or uses_score_model(model.features, model.constraints):
+    if model.probability or is_auto(model.features):
         return True
     raise AttributeError("predict_proba needs probability=True before fit, or features='auto'.")
 

@@ -4,8 +4,8 @@ Both methods use one graph of unlabelled and labelled images together:
 
 - *Spectral*: eight eigenvectors of the graph as features, with a tolerance of 0.3 standard errors. The set is h above one
   half.
-- *default*: what ``MomentClassifier()`` does. It has more eigenvectors, a random walk to the labelled images as one more
-  feature, and averages the memberships over neighbourhoods.
+- *default*: what ``MomentClassifier("spectral")`` does. It has more eigenvectors, a random walk to the labelled images as
+  one more feature, and averages the memberships over neighbourhoods.
 """
 
 from __future__ import annotations
@@ -42,7 +42,7 @@ PAPER, SPECTRAL, DEFAULT = "paper", "Spectral", "default"
 TITLES = {
     PAPER: "the paper: mean of the pixels",
     SPECTRAL: f"Spectral({COMPONENTS}), StandardError({WIDTH_SPECTRAL:g})",
-    DEFAULT: "MomentClassifier()",
+    DEFAULT: 'MomentClassifier("spectral")',
 }
 COLOURS = {PAPER: GREY, SPECTRAL: BLUE, DEFAULT: RED}
 METRICS = ("precision", "recall")

@@ -47,8 +47,8 @@ def measure_by_mean(X: FloatArray, labels: NDArray[np.int64], n_train: int, eps:
     records = [_record(f"mean of the pixels, eps = {eps:g}", solution.membership > 0.5, zero[n_train:])]
     points = np.vstack([X[n_train:], sample])
     known = np.repeat([0, 1], [len(X) - n_train, len(sample)])
-    found = MomentClassifier().fit_predict(points, known)[: len(X) - n_train] == 1
-    return [*records, _record("MomentClassifier()", found, zero[n_train:])]
+    found = MomentClassifier("spectral").fit_predict(points, known)[: len(X) - n_train] == 1
+    return [*records, _record('MomentClassifier("spectral")', found, zero[n_train:])]
 
 
 def tasks(settings: Settings) -> Iterator[Task]:

@@ -66,4 +66,4 @@ def test_probabilities_need_labels_to_hold_out() -> None:
     few = np.zeros(150, dtype=int)
     few[np.flatnonzero(y)[:2]] = 1
     with pytest.raises(mlp.DataError, match="probability=True needs at least 3 labelled points to hold some out"):
-        mlp.MomentClassifier(probability=True).fit(X, few)
+        mlp.MomentClassifier("spectral", probability=True).fit(X, few)

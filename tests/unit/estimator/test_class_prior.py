@@ -38,7 +38,7 @@ def test_bagging_is_the_mean_over_bootstrap_samples(features: str | mlp.FeatureM
 
 def test_with_bagging_predict_agrees_with_transduction() -> None:
     near = np.where(truth[:, None], X, X - 3.5)
-    model = mlp.MomentClassifier(bagging=5, random_state=0).fit(near, y)
+    model = mlp.MomentClassifier("spectral", bagging=5, random_state=0).fit(near, y)
     clear = (y == 0) & (np.abs(model.decision_function(near)) > 1e-6)
     assert np.array_equal(model.predict(near)[clear], model.transduction_[clear])
 

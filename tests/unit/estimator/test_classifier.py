@@ -25,8 +25,8 @@ import momentlp as mlp
 X, truth, y = clouds()
 new = np.random.default_rng(1).uniform(-3.0, 8.0, size=(80, 2))
 KINDS: dict[str, dict[str, Any]] = {
-    "default": {},
-    "no smoothing": {"smoothing": None},
+    "graph": {"features": "spectral"},
+    "no smoothing": {"features": "spectral", "smoothing": None},
     "linear": {"features": "linear"},
     "quadratic": {"features": mlp.Quadratic(), "tolerance": 0.5},
     "kernel": {"features": mlp.Kernel(landmarks=10)},
@@ -35,7 +35,8 @@ KINDS: dict[str, dict[str, Any]] = {
 }
 
 
-@parametrize_with_checks([mlp.MomentClassifier(), mlp.MomentClassifier(probability=True)])
+@pytest.mark.filterwarnings("ignore::momentlp.DoubtfulResultWarning")
+@parametrize_with_checks([mlp.MomentClassifier(), mlp.MomentClassifier("spectral", probability=True)])
 def test_it_passes_the_checks_of_scikit_learn(estimator: Any, check: Any, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("SCIPY_ARRAY_API", "1")  # or one of them is skipped
     check(estimator)
@@ -80,7 +81,7 @@ def test_all_methods_agree(parameters: dict[str, Any]) -> None:
 
 
 def test_points_far_away_are_outside() -> None:
-    model = mlp.MomentClassifier().fit(X, y)
+    model = mlp.MomentClassifier("spectral").fit(X, y)
     assert model.score_samples([[1e3, 0.0], [0.0, -1e6]]).tolist() == [0.0, 0.0]
 
 
@@ -149,7 +150,7 @@ def test_weights_are_routed() -> None:
 
 @pytest.mark.parametrize("duplicate", [copy.deepcopy, lambda model: pickle.loads(pickle.dumps(model))])
 def test_copies_give_the_same_answers(duplicate: Callable[[Any], Any]) -> None:
-    model = mlp.MomentClassifier(probability=True, bagging=2, random_state=0).fit(X, y)
+    model = mlp.MomentClassifier("spectral", probability=True, bagging=2, random_state=0).fit(X, y)
     twin = duplicate(model)
     assert np.array_equal(twin.predict_proba(new), model.predict_proba(new))
     assert np.array_equal(twin.transduction_, model.transduction_)

@@ -17,7 +17,7 @@ new = np.random.default_rng(1).uniform(-3.0, 8.0, size=(80, 2))
 
 def test_constraints_that_no_set_meets_raise() -> None:
     with pytest.raises(mlp.SolverError, match=r"no set of points meets the constraints.*conflict: .*share"):
-        mlp.MomentClassifier(constraints=[mlp.Share(0.95, 1.0)]).fit(X, y)
+        mlp.MomentClassifier("spectral", constraints=[mlp.Share(0.95, 1.0)]).fit(X, y)
 
 
 def test_constraints_that_exclude_the_mean_raise() -> None:
@@ -51,7 +51,7 @@ def test_the_order_of_equal_rows_does_not_matter() -> None:
     inside = np.flatnonzero(truth & (y == 0))[:10]
     points, labels = np.vstack([X, X[inside]]), np.concatenate([y, np.zeros(10, dtype=int)])
     first, last = (
-        mlp.MomentClassifier(constraints=[mlp.Known(negatives=out)]).fit(points, labels)
+        mlp.MomentClassifier("spectral", constraints=[mlp.Known(negatives=out)]).fit(points, labels)
         for out in (inside, np.arange(150, 160))
     )
     assert np.allclose(first.score_samples(new), last.score_samples(new), atol=1e-9)

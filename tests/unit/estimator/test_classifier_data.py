@@ -16,8 +16,8 @@ import momentlp as mlp
 X, truth, y = clouds()
 new = np.random.default_rng(1).uniform(-3.0, 8.0, size=(80, 2))
 KINDS: dict[str, dict[str, Any]] = {
-    "default": {},
-    "no smoothing": {"smoothing": None},
+    "graph": {"features": "spectral"},
+    "no smoothing": {"features": "spectral", "smoothing": None},
     "linear": {"features": "linear"},
     "quadratic": {"features": mlp.Quadratic(), "tolerance": 0.5},
     "kernel": {"features": mlp.Kernel(landmarks=10)},
@@ -25,7 +25,7 @@ KINDS: dict[str, dict[str, Any]] = {
     "both": {"features": mlp.Concat([mlp.Linear(), mlp.Spectral(4, 5, walk=0.02)])},
 }
 WEIGHED: dict[str, dict[str, Any]] = {
-    "default": {},
+    "graph": {"features": "spectral"},
     "linear": {"features": "linear"},
     "quadratic": {"features": "quadratic"},
     "kernel": {"features": mlp.Kernel(gamma=0.1), "tolerance": 1.5},
@@ -43,9 +43,9 @@ def test_points_must_be_finite(value: float) -> None:
     broken = X.copy()
     broken[3, 1] = value
     with pytest.raises(ValueError, match=r"NaN|infinity"):
-        mlp.MomentClassifier().fit(broken, y)
+        mlp.MomentClassifier("spectral").fit(broken, y)
     with pytest.raises(ValueError, match=r"NaN|infinity"):
-        mlp.MomentClassifier().fit(X, y).predict(broken)
+        mlp.MomentClassifier("spectral").fit(X, y).predict(broken)
 
 
 @pytest.mark.parametrize(
@@ -60,7 +60,7 @@ def test_points_must_be_finite(value: float) -> None:
 )
 def test_unusable_weights_raise(weight: np.ndarray, message: str) -> None:
     with pytest.raises(ValueError, match=message):
-        mlp.MomentClassifier().fit(X, y, sample_weight=weight)
+        mlp.MomentClassifier("spectral").fit(X, y, sample_weight=weight)
 
 
 def test_one_labelled_point_has_no_standard_error() -> None:
@@ -72,9 +72,9 @@ def test_one_labelled_point_has_no_standard_error() -> None:
 
 def test_frames_keep_their_names() -> None:
     frame = pd.DataFrame(X, columns=["height", "width"], index=np.arange(150)[::-1])
-    model = mlp.MomentClassifier().fit(frame, pd.Series(y, index=frame.index))
+    model = mlp.MomentClassifier("spectral").fit(frame, pd.Series(y, index=frame.index))
     assert model.feature_names_in_.tolist() == ["height", "width"]
-    plain = mlp.MomentClassifier().fit(X, y)
+    plain = mlp.MomentClassifier("spectral").fit(X, y)
     assert np.array_equal(model.membership_, plain.membership_)
     assert np.array_equal(model.predict(frame), plain.predict(X))
     with pytest.raises(ValueError, match="feature names should match"):
@@ -82,8 +82,8 @@ def test_frames_keep_their_names() -> None:
 
 
 def test_polars_frames_are_accepted() -> None:
-    model = mlp.MomentClassifier().fit(pl.DataFrame(X, schema=["height", "width"]), y)
-    assert np.array_equal(model.membership_, mlp.MomentClassifier().fit(X, y).membership_)
+    model = mlp.MomentClassifier("spectral").fit(pl.DataFrame(X, schema=["height", "width"]), y)
+    assert np.array_equal(model.membership_, mlp.MomentClassifier("spectral").fit(X, y).membership_)
 
 
 def test_sparse_points_give_the_same_result(parameters: dict[str, Any]) -> None:
@@ -103,8 +103,8 @@ def test_other_number_types_are_accepted(dtype: type) -> None:
 
 
 def test_the_unit_of_a_column_does_not_matter() -> None:
-    model = mlp.MomentClassifier().fit(X, y)
-    other = mlp.MomentClassifier().fit(X * [1e-6, 1e6], y)
+    model = mlp.MomentClassifier("spectral").fit(X, y)
+    other = mlp.MomentClassifier("spectral").fit(X * [1e-6, 1e6], y)
     assert np.allclose(model.membership_, other.membership_, atol=1e-6)
     assert np.allclose(model.score_samples(new), other.score_samples(new * [1e-6, 1e6]), atol=1e-6)
 
@@ -127,7 +127,7 @@ def test_a_weight_stands_for_repeated_rows_and_zero_for_none(kind: str) -> None:
 
 
 def test_three_points_are_enough() -> None:
-    model = mlp.MomentClassifier().fit([[0.0], [1.0], [9.0]], [1, 1, 0])
+    model = mlp.MomentClassifier("spectral").fit([[0.0], [1.0], [9.0]], [1, 1, 0])
     assert model.predict([[0.5]]).tolist() == [1]
     with pytest.raises(ValueError, match="at least two labelled points"):
         mlp.MomentClassifier("linear").fit([[0.0], [1.0], [9.0]], [1, 0, 0])
@@ -136,10 +136,12 @@ def test_three_points_are_enough() -> None:
 def test_copies_of_labelled_points_get_the_same_membership() -> None:
     """A copy of a labelled point is an unlabelled point with the same coordinates."""
     known = np.flatnonzero(y)
-    model = mlp.MomentClassifier().fit(np.vstack([X, X[known]]), np.concatenate([y, np.zeros(known.size, dtype=int)]))
+    model = mlp.MomentClassifier("spectral").fit(
+        np.vstack([X, X[known]]), np.concatenate([y, np.zeros(known.size, dtype=int)])
+    )
     assert model.membership_[150:].tolist() == model.membership_[known].tolist()
 
 
 def test_constant_columns_do_not_matter() -> None:
-    model = mlp.MomentClassifier().fit(np.column_stack([X, np.full(150, 7.0)]), y)
-    assert np.allclose(model.membership_, mlp.MomentClassifier().fit(X, y).membership_, atol=1e-9)
+    model = mlp.MomentClassifier("spectral").fit(np.column_stack([X, np.full(150, 7.0)]), y)
+    assert np.allclose(model.membership_, mlp.MomentClassifier("spectral").fit(X, y).membership_, atol=1e-9)

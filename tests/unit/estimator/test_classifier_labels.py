@@ -19,9 +19,9 @@ new = np.random.default_rng(1).uniform(-3.0, 8.0, size=(80, 2))
     [(1, 0), (1, -1), (True, False), ("member", "anything"), (2.0, 1.0), (0, 1), (-1, 1), (False, True), ("a", "b")],
 )
 def test_any_two_values_of_y_are_accepted(member: Any, other: Any) -> None:
-    usual = mlp.MomentClassifier(probability=True).fit(X, y)
+    usual = mlp.MomentClassifier("spectral", probability=True).fit(X, y)
     labels = np.where(y == 1, member, other)
-    model = mlp.MomentClassifier(probability=True, pos_label=member).fit(X, labels)
+    model = mlp.MomentClassifier("spectral", probability=True, pos_label=member).fit(X, labels)
     assert model.classes_.tolist() == sorted([member, other])
     assert model.pos_label_ == member
     assert model.transduction_.dtype == model.predict(new).dtype == labels.dtype
@@ -34,7 +34,7 @@ def test_any_two_values_of_y_are_accepted(member: Any, other: Any) -> None:
     assert np.array_equal(model.predict_proba(new)[:, column], usual.predict_proba(new)[:, 1])
     assert model.class_prior_ == usual.class_prior_
     if member > other:
-        assert mlp.MomentClassifier().fit(X, labels).pos_label_ == member
+        assert mlp.MomentClassifier("spectral").fit(X, labels).pos_label_ == member
 
 
 def test_it_warns_if_text_labels_may_be_exchanged() -> None:

@@ -93,7 +93,7 @@ def test_unusable_interval_arguments_raise(arguments: dict[str, Any], message: s
 
 
 def test_predict_proba_exists_only_if_asked_for() -> None:
-    model = mlp.MomentClassifier().fit(X, y)
+    model = mlp.MomentClassifier("spectral").fit(X, y)
     assert not hasattr(model, "predict_proba")
     with pytest.raises(AttributeError, match="predict_proba"):
         model.predict_proba(X)
@@ -108,10 +108,10 @@ def test_the_name_of_a_map_stands_for_the_map(name: str) -> None:
 
 
 def test_a_number_is_a_tolerance_in_standard_errors() -> None:
-    number = mlp.MomentClassifier(tolerance=0.5).fit(X, y)
-    named = mlp.MomentClassifier(tolerance=mlp.StandardError(0.5)).fit(X, y)
+    number = mlp.MomentClassifier("spectral", tolerance=0.5).fit(X, y)
+    named = mlp.MomentClassifier("spectral", tolerance=mlp.StandardError(0.5)).fit(X, y)
     assert number.solution_.objective == named.solution_.objective
-    assert number.solution_.objective < mlp.MomentClassifier(tolerance=0.8).fit(X, y).solution_.objective
+    assert number.solution_.objective < mlp.MomentClassifier("spectral", tolerance=0.8).fit(X, y).solution_.objective
     for features, width in (("spectral", 2.5), ("linear", 0.8)):
         default, same = (mlp.MomentClassifier(features, tolerance=item).fit(X, y) for item in (None, width))
         assert default.solution_.objective == same.solution_.objective
@@ -123,7 +123,7 @@ def test_with_a_margin_points_near_the_hyperplane_count_as_outside() -> None:
     point = int(np.flatnonzero(~truth)[0])
     wide = {"tolerance": 3.0, "smoothing": 1.0}
     for margin, constraints in ((0.0, []), (0.4, []), (0.4, [mlp.Known(positives=[point])])):
-        model = mlp.MomentClassifier(margin=margin, constraints=constraints, **wide).fit(near, y)
+        model = mlp.MomentClassifier("spectral", margin=margin, constraints=constraints, **wide).fit(near, y)
         scores, h = model.solution_.scores, model.solution_.membership
         expected = np.where((scores > margin) | (margin == 0.0), h, 0.0)
         expected[(y == 1) | (np.isin(np.arange(150), point) & bool(constraints))] = 1.0
@@ -133,7 +133,7 @@ def test_with_a_margin_points_near_the_hyperplane_count_as_outside() -> None:
 
 def test_the_margin_goes_with_the_default_tolerance() -> None:
     default, same, bare = (
-        mlp.MomentClassifier(tolerance=tolerance, margin=margin).fit(X, y).membership_
+        mlp.MomentClassifier("spectral", tolerance=tolerance, margin=margin).fit(X, y).membership_
         for tolerance, margin in ((None, "auto"), (2.5, 0.3), (2.5, "auto"))
     )
     assert np.array_equal(default, same)

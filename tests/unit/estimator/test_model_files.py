@@ -22,7 +22,8 @@ new = np.random.default_rng(1).uniform(-3.0, 8.0, size=(60, 2))
 WALK = mlp.Spectral(4, 5, walk=0.05)
 KINDS: dict[str, Any] = {
     "default": mlp.MomentClassifier(),
-    "everything": mlp.MomentClassifier(probability=True, bagging=3, random_state=0),
+    "graph": mlp.MomentClassifier("spectral"),
+    "everything": mlp.MomentClassifier("spectral", probability=True, bagging=3, random_state=0),
     "no smoothing": mlp.MomentClassifier(WALK, smoothing=None, probability=True),
     "walks of their own": mlp.MomentClassifier(WALK, smoothing=None, bagging=3, random_state=0),
     "linear": mlp.MomentClassifier("linear", 0.5, bagging=3, probability=True, random_state=0),
@@ -31,7 +32,7 @@ KINDS: dict[str, Any] = {
     "constraints": mlp.MomentClassifier(
         "quadratic", constraints=[mlp.Share(0.0, 0.5), mlp.GroupShare([i % 2 for i in range(150)], high={"0": 0.9})]
     ),
-    "options": mlp.MomentClassifier(backend="highs", tol=1e-6, time_limit=60.0, solve_params={"threads": 1}),
+    "options": mlp.MomentClassifier("spectral", backend="highs", tol=1e-6, time_limit=60.0, solve_params={"threads": 1}),
     "chosen": mlp.MomentClassifierCV(["linear", mlp.Quadratic()], tolerances=[1.0, 0.5], cv=3, random_state=0),
     "chosen by default": mlp.MomentClassifierCV(tolerances=(1.0, 0.5), cv=3, probability=True, random_state=0),
     "outliers": mlp.MomentOutlierDetector(0.1),
@@ -133,7 +134,7 @@ def test_column_names_survive_saving(kind: Any, tmp_path: Path) -> None:
 
 
 def test_a_loaded_model_has_no_interval(fitted: dict[str, Any], tmp_path: Path) -> None:
-    fitted["default"].save(tmp_path / "model")
+    fitted["graph"].save(tmp_path / "model")
     with pytest.raises(mlp.DataError, match="loaded from a file does not hold the points of the fit"):
         mlp.MomentClassifier.load(tmp_path / "model").class_prior_interval()
 

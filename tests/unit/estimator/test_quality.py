@@ -10,6 +10,8 @@ from sklearn.metrics import f1_score
 import momentlp as mlp
 from momentlp.datasets.usps import usps_split
 
+pytestmark = pytest.mark.filterwarnings("ignore::momentlp.DoubtfulResultWarning")  # quality is measured here
+
 
 def f1(X: np.ndarray, truth: np.ndarray, n_known: int, seed: int, **parameters: object) -> float:
     """Label some members at random; return the F1 score on the other points."""

@@ -45,5 +45,5 @@ def test_the_graph_experiment_runs_the_methods_that_users_call(digits: Digits) -
     unlabelled, _, sample = split(digits.X, digits.labels, 20, digits.n_apart, 0)
     found = find_on_graph(unlabelled, sample)
     points, known = np.vstack([unlabelled, sample]), np.repeat([0, 1], [len(unlabelled), len(sample)])
-    expected = mlp.MomentClassifier().fit_predict(points, known)[: len(unlabelled)] == 1
+    expected = mlp.MomentClassifier("spectral").fit_predict(points, known)[: len(unlabelled)] == 1
     assert np.array_equal(found[DEFAULT], expected)
