@@ -12,7 +12,6 @@ BENCH := $(VENV)/.bench
 SCRATCH ?= /tmp/momentlp-bench
 ESTIMATORS := tests/unit/estimator tests/unit/features/test_graph.py tests/unit/spec/test_prepared.py
 CLASSES ?= classes.csv
-PRIOR ?= prior.csv
 REPRODUCE ?= momentlp-reproduce
 
 .DEFAULT_GOAL := help
@@ -30,7 +29,7 @@ help:
 	@echo "make bench       momentlp beside its peers: targets, tables, growth; about two hours on 2 idle cores, 4 GB in SCRATCH"
 	@echo "                 (in parts: bench-cost, bench-targets, bench-peers, bench-growth; what needs the USPS digits is left"
 	@echo "                 out, and said so, where MOMENTLP_USPS does not name their folder)"
-	@echo "make bench-classes  find a class from few labels, beside one-class and PU learners; about two hours"
+	@echo "make bench-classes  find a class from few labels, beside the strongest other methods; about two hours"
 	@echo "make reproduce   every figure and number of the paper, and what is beyond it, on the USPS digits that MOMENTLP_USPS names;"
 	@echo "                 under half an hour on 2 cores. Stopped, it goes on where it was. Tables and pictures: docs/results"
 	@echo "make dist        build wheel and sdist in dist/"
@@ -117,9 +116,6 @@ bench-growth: $(BENCH)
 bench-classes: $(BENCH)
 	$(BIN)/python -m benchmarks.classes.run --out $(CLASSES)
 	$(BIN)/python -m benchmarks.classes.report --results $(CLASSES) --docs docs/results/benchmarks
-	@if $(BIN)/python -m benchmarks.common.usps_digits; then \
-		$(BIN)/python -m benchmarks.classes.prior --out $(PRIOR) --docs docs/results/benchmarks; \
-		$(BIN)/python -m benchmarks.classes.defaults --docs docs/results/benchmarks; fi
 
 reproduce: $(READY)
 	$(BIN)/momentlp reproduce all --out $(REPRODUCE)

@@ -1,7 +1,6 @@
-"""The methods of pulearn for positive and unlabelled points. Each is fitted to all points and predicts the unlabelled ones.
+"""Methods for labelled and unlabelled points: logistic regression, spies, and those of pulearn.
 
-pulearn leaves the base estimator, the scaling and the estimate of the prior to its users. The choices here are those
-from its documentation that were best on other splits of scikit-learn's digits. Everything else has its default.
+Where a method needs scores of labelled points that did not train it, these come from five folds.
 """
 
 from __future__ import annotations
@@ -10,82 +9,121 @@ import warnings
 from typing import Any
 
 import numpy as np
+import scipy.sparse as sp
 from sklearn.linear_model import LogisticRegression
-from sklearn.pipeline import Pipeline, make_pipeline
-from sklearn.preprocessing import MinMaxScaler, StandardScaler
 from sklearn.svm import SVC
 
-__all__ = ["bagging", "bagging_svc", "elkan_noto", "nnpu"]
+from benchmarks.classes.bags import cut
+from benchmarks.classes.criterion import folds
+from benchmarks.classes.scaling import quantiles, standard
+
+__all__ = ["bagging_svc", "elkan_noto", "logistic", "nnpu", "spies"]
 
 HOLD_OUT_SHARE = 0.2  # as in the documentation of pulearn
-MAX_DRAWS = 100  # hold-out sets that are drawn until one contains a known member
-N_BAGS = 15  # as in the documentation of pulearn
+MAX_DRAWS = 100  # hold-out sets that are drawn until one contains a labelled point
+SPY_SHARE, SPIES_BELOW = 0.15, 0.15  # of Liu and others 2002: labelled points sent as spies; spies that may score lower
 
 
-def elkan_noto(unlabelled: np.ndarray, sample: np.ndarray, seed: int) -> np.ndarray:
-    """Return the members by ElkanotoPuClassifier over logistic regression.
+def logistic(X: Any, known: np.ndarray, seed: int) -> tuple[np.ndarray, np.ndarray]:
+    """Return scores and members by logistic regression against all unlabelled points, both classes of equal weight."""
+    scaled = quantiles(X)
+    y = np.zeros(X.shape[0], dtype=int)
+    y[known] = 1
+    scores = _fit(scaled, y).decision_function(scaled)
+    pool = y == 0
+    for mask in folds(len(known), seed):
+        rest = np.ones(len(y), dtype=bool)
+        rest[known[mask]] = False
+        if mask.any() and y[rest].any():
+            other = _fit(scaled[rest], y[rest]).decision_function(scaled)
+            scores[known[mask]] = _same_rank(other[known[mask]], other[pool], scores[pool])
+    return cut(scores, known)
 
-    It raises if the set that it holds out contains no known member, as happens with few labels. Then another set is drawn.
+
+def _fit(X: Any, y: np.ndarray) -> LogisticRegression:
+    return LogisticRegression(class_weight="balanced", max_iter=1000).fit(X, y)
+
+
+def _same_rank(scores: np.ndarray, pool: np.ndarray, other: np.ndarray) -> np.ndarray:
+    """Return the scores of the same rank among those of another model."""
+    rank = np.searchsorted(np.sort(pool), scores) / len(pool)
+    return np.quantile(other, np.clip(rank, 0, 1))
+
+
+def spies(X: Any, known: np.ndarray, seed: int) -> tuple[np.ndarray, np.ndarray]:
+    """Return scores and members by spies (the first step of S-EM), and an SVC against the reliable negatives."""
+    scaled = standard(X)
+    random = np.random.default_rng(seed)
+    sent = random.choice(known, max(1, round(SPY_SHARE * len(known))), replace=False)
+    y = np.zeros(X.shape[0], dtype=int)
+    y[np.setdiff1d(known, sent)] = 1
+    first = _fit(scaled, y).decision_function(scaled)
+    limit = np.quantile(first[sent], SPIES_BELOW)
+    pool = np.setdiff1d(np.arange(X.shape[0]), known)
+    negatives = pool[first[pool] < limit]
+    if len(negatives) < len(known):
+        negatives = pool[np.argsort(first[pool])[: len(known)]]
+    rows = np.concatenate([known, negatives])
+    target = np.repeat([1, 0], [len(known), len(negatives)])
+    gamma = 1.0 if sp.issparse(scaled) else 1 / X.shape[1]
+    scores = SVC(gamma=gamma, class_weight="balanced").fit(scaled[rows], target).decision_function(scaled)
+    return scores, scores > 0
+
+
+def elkan_noto(X: Any, known: np.ndarray, seed: int) -> tuple[np.ndarray, np.ndarray]:
+    """Return scores and members by pulearn's ElkanotoPuClassifier over logistic regression.
+
+    It raises if the set that it holds out contains no labelled point, as happens with few labels. Then another is drawn.
     """
     from pulearn import ElkanotoPuClassifier
 
-    X, y = _join(unlabelled, sample)
+    points, y = _dense(quantiles(X)), _signs(X, known)
     for draw in range(MAX_DRAWS):
-        model = ElkanotoPuClassifier(_make_logistic(), hold_out_ratio=HOLD_OUT_SHARE, random_state=seed + 1000 * draw)
+        base = LogisticRegression(max_iter=1000)
+        model = ElkanotoPuClassifier(base, hold_out_ratio=HOLD_OUT_SHARE, random_state=seed + 1000 * draw)
         try:
-            return _predict_members(model.fit(X, y), X, unlabelled)
+            model.fit(points, y)
         except ValueError as error:
             if "hold-out set" not in str(error):
                 raise
-    raise RuntimeError(f"no known member in {MAX_DRAWS} hold-out sets")
+            continue
+        return np.ravel(np.asarray(model.predict_proba(points))[..., -1]), np.asarray(model.predict(points)) == 1
+    raise RuntimeError(f"no labelled point in {MAX_DRAWS} hold-out sets")
 
 
-def bagging(unlabelled: np.ndarray, sample: np.ndarray, seed: int) -> np.ndarray:
-    """Return the members by BaggingPuClassifier at its defaults: ten trees, without balanced bags."""
-    from pulearn import BaggingPuClassifier
+def bagging_svc(X: Any, known: np.ndarray, seed: int) -> tuple[np.ndarray, np.ndarray]:
+    """Return scores and members by pulearn's BaggingPuClassifier over 15 support vector machines, cut at one half.
 
-    X, y = _join(unlabelled, sample)
-    return _predict_members(BaggingPuClassifier(random_state=seed).fit(X, y), X, unlabelled)
-
-
-def bagging_svc(unlabelled: np.ndarray, sample: np.ndarray, seed: int) -> np.ndarray:
-    """Return the members by BaggingPuClassifier over 15 SVCs, each with as many unlabelled points as known members.
-
-    The SVCs are those of pulearn's documentation, but without its gamma=0.4, which suits none of these data sets. Balanced
-    bags are used in pulearn's notebook and in the paper that it follows. Scoring out of the bag is not needed here.
+    Each is trained on as many unlabelled as labelled points, as in pulearn's notebook and in the paper that it follows.
     """
     from pulearn import BaggingPuClassifier
 
-    X, y = _join(unlabelled, sample)
+    points = _dense(quantiles(X))
     base = SVC(C=10, probability=True, random_state=seed)
-    balanced = {"max_samples": len(sample), "oob_score": False}
-    model = BaggingPuClassifier(base, n_estimators=N_BAGS, random_state=seed, **balanced)
+    model = BaggingPuClassifier(base, n_estimators=15, max_samples=len(known), oob_score=False, random_state=seed)
     with warnings.catch_warnings():
         warnings.filterwarnings("ignore", message=".*`probability` parameter was deprecated", category=FutureWarning)
-        return _predict_members(model.fit(X, y), X, unlabelled)
+        model.fit(points, (_signs(X, known) > 0).astype(int))
+        return np.asarray(model.predict_proba(points))[:, 1], np.asarray(model.predict(points)) == 1
 
 
-def nnpu(unlabelled: np.ndarray, sample: np.ndarray, seed: int) -> np.ndarray:
-    """Return the members by NNPUClassifier on standardised columns, with the prior by cross-validated propensity.
-
-    The prior is the share of known members over pulearn's estimate of the share of members that are known.
-    """
+def nnpu(X: Any, known: np.ndarray, seed: int) -> tuple[np.ndarray, np.ndarray]:
+    """Return scores and members by pulearn's NNPUClassifier, with the prior by cross-validated propensity."""
     from pulearn import CrossValidatedPropensityEstimator, NNPUClassifier
 
-    X, y = _join(unlabelled, sample)
-    propensity = CrossValidatedPropensityEstimator(_make_logistic(), random_state=seed).estimate(y, X=X).c
+    points, y = _dense(quantiles(X)), (_signs(X, known) > 0).astype(int)
+    base = LogisticRegression(max_iter=1000)
+    propensity = CrossValidatedPropensityEstimator(base, random_state=seed).estimate(y, X=points).c
     prior = float(np.clip(y.mean() / propensity, y.mean(), 0.99))
-    X = StandardScaler().fit_transform(X)
-    return _predict_members(NNPUClassifier(prior=prior, random_state=seed).fit(X, y), X, unlabelled)
+    model = NNPUClassifier(prior=prior, random_state=seed).fit(points, y)
+    return np.asarray(model.decision_function(points)), np.asarray(model.predict(points)) == 1
 
 
-def _join(unlabelled: np.ndarray, sample: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    return np.vstack([unlabelled, sample]), np.repeat([0, 1], [len(unlabelled), len(sample)])
+def _signs(X: Any, known: np.ndarray) -> np.ndarray:
+    y = np.full(X.shape[0], -1)
+    y[known] = 1
+    return y
 
 
-def _predict_members(model: Any, X: np.ndarray, unlabelled: np.ndarray) -> np.ndarray:
-    return np.asarray(model.predict(X[: len(unlabelled)])) == 1
-
-
-def _make_logistic() -> Pipeline:
-    return make_pipeline(MinMaxScaler(), LogisticRegression(max_iter=1000))
+def _dense(X: Any) -> np.ndarray:
+    return X.toarray() if sp.issparse(X) else X

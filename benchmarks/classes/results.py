@@ -24,19 +24,23 @@ Key = tuple[Case, int, str]
 
 @dataclass(frozen=True)
 class Result:
-    """The result of one method on one split of a case. ``prior`` is NaN for methods that do not estimate it."""
+    """The result of one method on one split of a case. What a method does not say is NaN."""
 
     dataset: str
-    target: int
+    target: str
     n_known: int
     split: int
     method: str
     precision: float
     recall: float
     f1: float
+    average_precision: float
     share: float
     true_share: float
+    n_unlabelled: int
     prior: float
+    low: float
+    high: float
     seconds: float
 
     @property

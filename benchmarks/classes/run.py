@@ -1,9 +1,10 @@
 """Find a class from a few labels: run every method on every case and append each result to a CSV file.
 
-Run ``python -m benchmarks.classes.run --data FOLDER`` with the folder of the USPS digits (or set ``MOMENTLP_USPS``). Without
-it, only the other data sets are run. Results that the CSV already holds are not computed again, so a run that was killed can
-be continued. ``--redo momentlp`` runs one method again beside the old results of the others; if that run is killed, continue
-it without ``--redo``. Then ``python -m benchmarks.classes.report`` makes the tables.
+Run ``python -m benchmarks.classes.run --data FOLDER`` with the folder of the data sets (or set ``MOMENTLP_CLASSES``), and
+with ``MOMENTLP_USPS`` set to that of the USPS digits. Data sets that are missing are named and left out. Results that the
+CSV already holds are not computed again, so a run that was killed can be continued. ``--redo momentlp`` runs one method
+again beside the old results of the others; if that run is killed, continue it without ``--redo``. Then
+``python -m benchmarks.classes.report`` makes the tables.
 """
 
 from __future__ import annotations
@@ -15,16 +16,17 @@ from collections.abc import Iterator
 from functools import partial
 from pathlib import Path
 
-import numpy as np
 from joblib import Parallel, delayed
+from sklearn.metrics import average_precision_score
 from threadpoolctl import threadpool_limits
 
-from benchmarks.classes.cases import DATASETS, LABELS, MIN_LEFT, SPLITS, Case, cases, split
-from benchmarks.classes.methods import METHODS, OURS, Found
+from benchmarks.classes.cases import DATASETS, LABELS, MIN_LEFT, SPLITS, Case, Split, cases, find_split
+from benchmarks.classes.methods import METHODS, OURS, PRIORS, Found
 from benchmarks.classes.results import Key, Result, Results
 from momentlp.errors import DataError
 
-ALIASES = {"all": list(METHODS), "peers": [name for name in METHODS if name != OURS]}
+EVERYTHING = METHODS | PRIORS
+ALIASES = {"all": list(EVERYTHING), "peers": [name for name in METHODS if name != OURS], "priors": list(PRIORS)}
 OUT = Path("classes.csv")
 
 
@@ -54,9 +56,9 @@ def main() -> int:
 def _parse_options() -> argparse.Namespace:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     listed = partial(str.split, sep=",")
-    parser.add_argument("--data", type=Path, help="folder of the USPS digits; default: MOMENTLP_USPS")
+    parser.add_argument("--data", type=Path, help="folder of the data sets; default: MOMENTLP_CLASSES")
     parser.add_argument("--out", type=Path, default=OUT, help="the CSV (%(default)s)")
-    parser.add_argument("--methods", type=listed, default=["all"], help=f"of all, peers, {', '.join(METHODS)}")
+    parser.add_argument("--methods", type=listed, default=["all"], help=f"of {', '.join([*ALIASES, *EVERYTHING])}")
     parser.add_argument(
         "--cases", type=listed, default=list(DATASETS), help=f"of {', '.join(DATASETS)}, or usps-0 and so on"
     )
@@ -66,77 +68,85 @@ def _parse_options() -> argparse.Namespace:
     parser.add_argument("--redo", type=listed, default=[], help="methods whose results are dropped first")
     options = parser.parse_args()
     options.methods = [name for given in options.methods for name in ALIASES.get(given, [given])]
-    for name in {*options.methods, *options.redo} - set(METHODS):
-        parser.error(f"there is no method {name!r}: choose from {', '.join(METHODS)}, peers, all")
-    known = {*DATASETS, *(case.name for case in cases(list(DATASETS), [1]))}
-    for name in set(options.cases) - known:
-        parser.error(f"there is no case {name!r}: choose from {', '.join(sorted(known))}")
+    for name in {*options.methods, *options.redo} - set(EVERYTHING):
+        parser.error(f"there is no method {name!r}: choose from {', '.join([*ALIASES, *EVERYTHING])}")
+    for name in options.cases:
+        if name.partition("-")[0] not in DATASETS:
+            parser.error(f"there is no data set {name!r}: choose from {', '.join(DATASETS)}")
     if set(options.redo) - set(options.methods):
         parser.error("--redo names a method that --methods leaves out")
     return options
 
 
 def _list_tasks(options: argparse.Namespace) -> list[Key]:
-    """Return the tasks that were asked for and can be run, method by method; print which cannot."""
-    possible = list(_list_cases(options))
+    """Return the tasks that were asked for and can be run, case by case; print which cannot."""
     methods = []
-    for name, method in METHODS.items():
-        if name in options.methods:
-            reason = method.reason_missing()
-            if reason:
-                print(f"{name} is left out: {reason}")
-            else:
-                methods.append(name)
-    return [(case, number, name) for name in methods for number in range(options.splits) for case in possible]
+    for name in options.methods:
+        reason = EVERYTHING[name].reason_missing()
+        if reason:
+            print(f"{name} is left out: {reason}")
+        else:
+            methods.append(name)
+    possible = list(_list_cases(options))
+    return [(case, number, name) for number in range(options.splits) for case in possible for name in methods]
 
 
 def _list_cases(options: argparse.Namespace) -> Iterator[Case]:
-    no_usps = False
-    for case in cases(options.cases, options.labels):
-        if case.dataset == "usps" and no_usps:
-            continue
+    for name in dict.fromkeys(options.cases):
         try:
-            given = split(case, 0, options.data)
+            wanted = list(cases([name], options.labels, options.data))
         except DataError as error:
-            no_usps = True
-            print(f"USPS is left out: {error}")
+            print(f"left out: {error}")
             continue
-        if given is None:
-            print(f"{case.name} with {case.n_known} labels is left out: fewer than {MIN_LEFT} members would be left to find")
-        else:
-            yield case
+        for case in wanted:
+            if find_split(case, 0, options.data) is None:
+                print(f"{case.name} with {case.n_known} labels is left out: fewer than {MIN_LEFT} members would be left")
+            else:
+                yield case
 
 
-def _run_one(key: Key, usps: Path | None) -> tuple[Key, Result | str]:
+def _run_one(key: Key, folder: Path | None) -> tuple[Key, Result | str]:
     """Run one method on one split, on one thread. If it raises, return the reason, so that the others continue."""
     case, number, name = key
-    given = split(case, number, usps)
-    assert given is not None
+    given = find_split(case, number, folder)
+    if given is None:
+        return key, f"fewer than {MIN_LEFT} members are left to find"
     try:
         with threadpool_limits(1):
             started = time.perf_counter()
-            found = METHODS[name].find(given.unlabelled, given.sample, number)
+            found = EVERYTHING[name].find(given.X, given.known, number)
             seconds = time.perf_counter() - started
     except Exception as error:  # noqa: BLE001  printed, not written: the next run tries again
         return key, f"{type(error).__name__}: {error}"
-    return key, _judge(key, found, given.truth, seconds)
+    return key, _judge(key, found, given, seconds)
 
 
-def _judge(key: Key, found: Found, truth: np.ndarray, seconds: float) -> Result:
+def _judge(key: Key, found: Found, given: Split, seconds: float) -> Result:
     case, number, name = key
-    right = int((found.membership & truth).sum())
-    precision, recall = right / max(1, int(found.membership.sum())), right / int(truth.sum())
-    f1 = 2 * right / int(found.membership.sum() + truth.sum())
+    rest = given.unlabelled
+    truth = given.truth[rest]
+    precision = recall = f1 = share = average = float("nan")
+    if found.members is not None:
+        members = found.members[rest]
+        right = int((members & truth).sum())
+        precision, recall = right / max(1, int(members.sum())), right / int(truth.sum())
+        f1, share = 2 * right / int(members.sum() + truth.sum()), float(members.mean())
+    if found.scores is not None:
+        average = float(average_precision_score(truth, found.scores[rest]))
     return Result(
-        case.dataset, case.target, case.n_known, number, name, precision, recall, f1,
-        float(found.membership.mean()), float(truth.mean()), found.prior, seconds,
+        case.dataset, case.target, case.n_known, number, name, precision, recall, f1, average, share,
+        float(truth.mean()), len(truth), found.prior, found.low, found.high, seconds,
     )  # fmt: skip
 
 
 def _print_progress(number: int, total: int, key: Key, outcome: Result | str, passed: float) -> None:
     case, split_number, name = key
-    text = f"F1 {outcome.f1:.3f}  {outcome.seconds:5.2f} s" if isinstance(outcome, Result) else f"failed: {outcome}"
-    title = f"{name:16} {case.name:9} {case.n_known:4} labels, split {split_number}"
+    text = (
+        f"F1 {outcome.f1:.3f}  prior {outcome.prior:.3f}  {outcome.seconds:5.2f} s"
+        if isinstance(outcome, Result)
+        else f"failed: {outcome}"
+    )
+    title = f"{name:16} {case.name:16} {case.n_known:4} labels, split {split_number}"
     left = passed / number * (total - number) / 60
     print(f"{number:5}/{total}  {title}  {text}  (at this pace {left:.0f} min left)", flush=True)
 

@@ -1,4 +1,4 @@
-"""From results to figures: means over the splits of a row, the best method of a row, and means over rows.
+"""From results to figures. A row is a class and a number of labels; means are over classes, then over data sets.
 
 A row holds a method only if it ran on every split that any method ran on there, so all means of a row are over the same
 splits. A mean over rows includes a method only if each of the rows holds it.
@@ -9,15 +9,17 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
-from functools import cached_property
 
 import numpy as np
 
 from benchmarks.classes.cases import DATASETS, Case
-from benchmarks.classes.methods import METHODS, OURS
+from benchmarks.classes.methods import METHODS, OURS, PRIORS
 from benchmarks.classes.results import Result
 
-__all__ = ["Row", "gather_rows", "mean_over", "rank_methods"]
+__all__ = ["OWN", "Row", "Value", "gather_rows", "mean_over_sets", "rank_methods"]
+
+OWN = (OURS, "graph")  # methods of this package: all others are peers
+Value = Callable[[Result], float]
 
 
 @dataclass(frozen=True)
@@ -27,42 +29,43 @@ class Row:
     case: Case
     results: dict[str, list[Result]]
 
-    def mean(self, method: str, value: Callable[[Result], float]) -> float:
+    def mean(self, method: str, value: Value) -> float:
         """Return the mean of something over the splits; NaN if the row does not hold the method."""
         return float(np.mean([value(result) for result in self.results.get(method, [])] or [math.nan]))
 
-    @cached_property
+    @property
     def f1(self) -> dict[str, float]:
         """Mean F1 by method."""
-        return {method: self.mean(method, lambda result: result.f1) for method in self.results}
-
-    def error(self, method: str) -> float:
-        """Return the standard error of the mean F1."""
-        return _standard_error([result.f1 for result in self.results[method]])
+        return {method: self.mean(method, lambda result: result.f1) for method in self.results if method in METHODS}
 
     @property
     def splits(self) -> int:
         """How many splits the means are over."""
         return max(len(results) for results in self.results.values())
 
-    def first(self) -> str:
-        """Return the method of the largest mean F1."""
-        return max(self.f1, key=self.f1.__getitem__)
+    def best_peer(self) -> str:
+        """Return the peer with the largest mean F1."""
+        peers = {method: f1 for method, f1 in self.f1.items() if method not in OWN}
+        return max(peers, key=peers.__getitem__)
 
-    def is_ahead(self) -> bool:
-        """Return whether momentlp is ahead of every packaged method."""
-        peers = [method for method in self.f1 if METHODS[method].packaged and method != OURS]
-        return bool(peers) and all(self.f1[OURS] > self.f1[method] for method in peers)
+    def error(self, method: str) -> float:
+        """Return the standard error of the F1 of a method: over the splits, or that of its recall and precision.
 
-    def is_near_first(self) -> bool:
-        """Return whether momentlp is first, or within one standard error of the best mean."""
-        first = self.first()
-        return first == OURS or self.f1[OURS] >= self.f1[first] - self.error(first)
+        With one split it is estimated from the number n of members to find: F1 is a ratio of counts of about 2 n points, so
+        its error is about ``sqrt(F1 (1 - F1) / (2 n))``.
+        """
+        values = [result.f1 for result in self.results[method]]
+        if len(values) > 2:
+            return float(np.std(values, ddof=1) / np.sqrt(len(values)))
+        n_members = sum(round(result.true_share * result.n_unlabelled) for result in self.results[method])
+        f1 = float(np.mean(values))
+        return math.sqrt(max(f1 * (1 - f1), 0.0) / (2 * max(n_members, 1)))
 
-    def paired_error(self, method: str) -> float:
-        """Return the standard error of the difference of F1 between a method and momentlp, split by split."""
-        pairs = zip(self.results[method], self.results[OURS], strict=True)
-        return _standard_error([other.f1 - own.f1 for other, own in pairs])
+    def outcome(self) -> str:
+        """Return "win" if momentlp is ahead of every peer, "tie" within one standard error of the best, else "loss"."""
+        best = self.best_peer()
+        ours, theirs = self.f1[OURS], self.f1[best]
+        return "win" if ours > theirs else "tie" if ours >= theirs - self.error(best) else "loss"
 
 
 def gather_rows(results: Iterable[Result]) -> list[Row]:
@@ -73,27 +76,21 @@ def gather_rows(results: Iterable[Result]) -> list[Row]:
     rows = []
     for case, methods in gathered.items():
         splits = sorted({split for ran in methods.values() for split in ran})
-        complete = [name for name in METHODS if len(methods.get(name, {})) == len(splits)]
-        if complete:
+        complete = [name for name in METHODS | PRIORS if len(methods.get(name, {})) == len(splits)]
+        if OURS in complete and len(complete) > len(OWN):
             rows.append(Row(case, {name: [methods[name][split] for split in splits] for name in complete}))
-    return sorted(rows, key=_sort_key)
+    return sorted(rows, key=lambda row: (DATASETS.index(row.case.dataset), row.case.target, row.case.n_known))
 
 
-def mean_over(rows: Sequence[Row], method: str, value: Callable[[Result], float]) -> float:
-    """Return the mean over rows of the means over splits; NaN unless every row holds the method."""
-    return float(np.mean([row.mean(method, value) for row in rows] or [math.nan]))
+def mean_over_sets(rows: Sequence[Row], method: str, value: Value) -> float:
+    """Return the mean over data sets of the means over their rows; NaN unless every row holds the method."""
+    sets = {row.case.dataset for row in rows}
+    means = [np.mean([row.mean(method, value) for row in rows if row.case.dataset == name]) for name in sets]
+    return float(np.mean(means or [math.nan]))
 
 
 def rank_methods(rows: Sequence[Row]) -> list[str]:
     """Return the methods of all rows: momentlp first, then by their mean F1, the best first."""
-    means = {name: [row.f1[name] for row in rows if name in row.f1] for name in METHODS}
-    present = [name for name in METHODS if means[name]]
-    return sorted(present, key=lambda name: (name != OURS, -np.mean(means[name])))
-
-
-def _sort_key(row: Row) -> tuple[int, int, int]:
-    return list(DATASETS).index(row.case.dataset), row.case.target, row.case.n_known
-
-
-def _standard_error(values: Sequence[float]) -> float:
-    return float(np.std(values, ddof=1) / np.sqrt(len(values))) if len(values) > 1 else math.nan
+    means = {name: mean_over_sets(rows, name, lambda result: result.f1) for name in METHODS}
+    present = [name for name in METHODS if not math.isnan(means[name])]
+    return sorted(present, key=lambda name: (name != OURS, -means[name]))
