@@ -188,7 +188,7 @@ def _nodes(scores: FloatArray, weights: FloatArray) -> tuple[FloatArray, FloatAr
     quantiles = scores[order][np.minimum(np.searchsorted(up_to, LEVELS), scores.size - 1)]
     edges = np.concatenate([[0.0], (LEVELS[1:] + LEVELS[:-1]) / 2, [1.0]])
     nodes, place = np.unique(quantiles, return_inverse=True)
-    return nodes, np.bincount(place, np.diff(edges))
+    return nodes, np.bincount(place, np.diff(edges)).astype(np.float64)
 
 
 @dataclass(frozen=True, eq=False)
