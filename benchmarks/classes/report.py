@@ -31,8 +31,9 @@ method sees the truth. F1 is over the unlabelled points.
 There are fifteen data sets, in two halves. Everything that could be chosen, for momentlp and for the peers, was chosen on
 one half: {", ".join(CHOSEN_ON)}. The other half shows whether it
 holds elsewhere: {", ".join(REPORTED_ON)}. From each set {MAX_POINTS:,} points are drawn
-(all, if there are fewer) and {", ".join(map(str, LABELS[:-1]))} or {LABELS[-1]} members labelled; rows that would leave less than {MIN_LEFT} members to find are left out. Figures are means over {{splits}}; a mean
-over data sets counts each data set once."""
+(all, if there are fewer) and {", ".join(map(str, LABELS[:-1]))} or {LABELS[-1]} members labelled; rows
+that would leave less than {MIN_LEFT} members to find are left out. Figures are means over {{splits}}; a mean over data sets
+counts each data set once."""
 F1 = attrgetter("f1")
 MEANS = ("precision", "recall", "f1", "average_precision", "share", "true_share", "prior", "low", "high", "seconds")
 PACKAGES = ("momentlp", "scikit-learn", "pulearn", "numpy", "scipy")
