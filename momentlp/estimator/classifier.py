@@ -97,7 +97,8 @@ class MomentClassifier(PredictionMixin, ClassifierMixin, BaseEstimator):  # type
     Attributes
     ----------
     membership_ : array, shape (N,)
-        With ``"auto"`` the probability that each row of X is in the class; otherwise the share of it that is, averaged over
+        With ``"auto"`` the probability that each row of X is in the class, or with constraints other than ``Known`` the
+        share of it that is in the set which meets them; otherwise the share of it that is, averaged over
         neighbourhoods and bootstrap samples if asked for. ``solution_.membership`` is the optimum itself.
     transduction_ : array, shape (N,)
         The label of each row of X. Members are the labelled rows and the rows with ``membership_`` above one half.
@@ -111,6 +112,7 @@ class MomentClassifier(PredictionMixin, ClassifierMixin, BaseEstimator):  # type
         The hyperplane of the solution in feature space.
     limited_solution_ : Solution
         Only with ``"auto"`` and constraints other than ``Known``: the program that chose the members, with its certificate.
+        A file does not hold it. ``predict``, ``class_prior_`` and ``query`` go by the probabilities, without constraints.
     offset_ : float
         The score above which a point is a member. ``decision_function`` is ``score_samples - offset_``, or its negative if
         the members are ``classes_[0]``.
@@ -121,7 +123,8 @@ class MomentClassifier(PredictionMixin, ClassifierMixin, BaseEstimator):  # type
     pos_label_ : scalar
         The one of them that marks members.
     doubts_ : tuple of str
-        With ``"auto"``, the reasons to doubt the result, each with what to do. A fit gives each as a warning.
+        With ``"auto"``, the reasons to doubt the result, each with what to do. A fit gives each as a warning, unless half of
+        the rows or more are labelled. A loaded model has none.
     n_iter_ : int
         Iterations of the solver.
     n_features_in_ : int
@@ -188,7 +191,7 @@ class MomentClassifier(PredictionMixin, ClassifierMixin, BaseEstimator):  # type
         X : array, frame or sparse matrix, shape (N, d)
             All points, labelled and unlabelled.
         y : array, shape (N,)
-            Two values: one for labelled members, another for unlabelled points. None and NaN mark unlabelled points too.
+            Two values: one for labelled members, another for unlabelled points. The latter may be None or NaN.
         sample_weight : array, shape (N,), optional
             The number of points that each row stands for.
 
@@ -319,9 +322,14 @@ class MomentClassifier(PredictionMixin, ClassifierMixin, BaseEstimator):  # type
     def _check_data(self, X: Any, y: Any, sample_weight: Any) -> tuple[Any, Labels, FloatArray | None]:
         """Check the data as scikit-learn does. A frame stays a frame, because constraints may name its columns."""
         y, member = fill_missing_labels(y)
+        if member is not None and self.pos_label is not None and self.pos_label != member:
+            raise DataError(
+                f"pos_label is {self.pos_label!r}, but y holds {member!r} and missing values, which mark unlabelled points: "
+                f"leave pos_label out, or use {member!r}."
+            )
         try:
             points, y = validate_data(self, X, y, accept_sparse="csr", dtype=np.float64, ensure_min_samples=2)
-        except ValueError as error:
+        except (TypeError, ValueError) as error:
             raise explain_table_error(X, error) from None
         weight = None if sample_weight is None else _check_sample_weight(sample_weight, points, dtype=np.float64)
         if weight is not None and (weight < 0).any():
@@ -362,6 +370,8 @@ class MomentClassifier(PredictionMixin, ClassifierMixin, BaseEstimator):  # type
         weights = search.prepared.caps[search.known]
         unlabelled = search.unlabelled
         unlabelled[search.outside] = 0.0
+        if not unlabelled.any():
+            raise DataError("every unlabelled point is declared to be outside by a constraint: no point is left to find.")
         combined = combine(solution, search.known, weights, unlabelled)
         scores, counted = combined.scores, unlabelled > 0
         model = ScoreModel.fit(scores[search.known], scores[counted], unlabelled[counted], weights)
@@ -374,8 +384,11 @@ class MomentClassifier(PredictionMixin, ClassifierMixin, BaseEstimator):  # type
         membership = self.rule_.probability(scores)
         membership[self.labelled_] = 1.0
         membership[search.inside], membership[search.outside] = 1.0, 0.0
+        self._probability_ = membership
         if search.limits:
-            membership, self.limited_solution_ = best_limited_set(search, membership, float(model(np.array(model.cut))))
+            likely = model(scores)
+            likely[membership == 1.0], likely[search.outside] = 1.0, 0.0
+            membership, self.limited_solution_ = best_limited_set(search, likely, model.cut_probability)
         self.membership_, self.class_prior_ = membership, model.prior
 
     def _set_by_program(self, search: Search, found: SearchResult) -> None:

@@ -17,6 +17,7 @@ from momentlp.estimator.search import Search, check_solution
 from momentlp.points.arrays import FloatArray
 from momentlp.problem.sentinels import sentinels_reported
 from momentlp.solution.solution import Solution
+from momentlp.spec.constraints import Known
 from momentlp.status import Status
 
 __all__ = ["best_limited_set"]
@@ -28,7 +29,7 @@ def best_limited_set(search: Search, probability: FloatArray, threshold: float) 
     Parameters
     ----------
     search : Search
-        Its ``limits`` are the constraints.
+        Its ``limits`` are the constraints. Labelled points are always in the set.
     probability : array, shape (N,)
     threshold : float
         The probability at the cut.
@@ -38,7 +39,8 @@ def best_limited_set(search: Search, probability: FloatArray, threshold: float) 
     SolverError
         If no set meets the constraints.
     """
-    prepared = replace(search.prepared, constraints=(*search.prepared.constraints, *search.limits))
+    labelled = Known(positives=search.known)  # they are members whatever their probability
+    prepared = replace(search.prepared, constraints=(*search.prepared.constraints, *search.limits, labelled))
     problem = prepared.compile(labelled=search.known)
     limits = problem.blocks[len(prepared.parts) :]
     problem = replace(problem, blocks=limits, weights=probability - threshold)

@@ -44,10 +44,16 @@ def fill_missing_labels(y: Any) -> tuple[Any, Any]:
     """
     if y is None or not hasattr(y, "__len__"):
         return y, None
-    values = np.asarray(y) if not hasattr(y, "to_numpy") else y.to_numpy()
+    values = (
+        np.asarray(y, dtype=object if isinstance(y, list | tuple) else None) if not hasattr(y, "to_numpy") else y.to_numpy()
+    )
+    if values.ndim == 2 and values.shape[1] == 1:
+        values = values.ravel()
     missing = _find_missing(values)
-    if missing is None or not missing.any() or missing.all():
+    if missing is None or not missing.any():
         return y, None
+    if missing.all():
+        raise DataError("y holds nothing but None or NaN: no point is labelled. Mark labelled members, by 1 for instance.")
     known = list(dict.fromkeys(values[~missing].tolist()))
     if len(known) > 1:
         dots = ", ..." if len(known) > MAX_VALUES_SHOWN else ""

@@ -58,6 +58,12 @@ def check_parameters(parameters: Mapping[str, Any]) -> None:
     for name, check in CHECKS.items():
         if name in parameters:
             check(name, parameters[name])
+    for name, usual in (("smoothing", ("auto", None)), ("margin", ("auto", 0))):
+        if is_auto(parameters.get("features")) and parameters.get(name, "auto") not in usual:
+            raise OptionError(
+                f"{name} is {parameters[name]!r}, but it needs features that have neighbourhoods: use features='spectral', "
+                f"or leave {name} out."
+            )
     if is_auto(parameters.get("features")) and parameters.get("bagging"):
         raise OptionError(
             f"bagging is {parameters['bagging']!r}, but the scores of features='auto' are averages over bags already: leave "
@@ -135,7 +141,7 @@ def _check_feature_map(value: Any) -> None:
 
 
 def _check_feature_maps(value: Any) -> None:
-    if any(map(is_auto, value if _is_list(value) else [value])):
+    if any(map(is_auto, [value] if isinstance(value, str) or not _is_list(value) else value)):
         raise OptionError(
             "features is 'auto', which leaves nothing to choose by cross-validation: its scores are learned, "
             "and it has a cut of its own. Use MomentClassifier() with it."

@@ -131,9 +131,10 @@ class PredictionMixin:
 
     @available_if(_has_probabilities)  # type: ignore[untyped-decorator]  # scikit-learn has no types
     def predict_proba(self, X: Any) -> FloatArray:
-        """Return the probability of each class, calibrated on labelled points that were held out.
+        """Return the probability of each class, estimated from labelled points that were held out.
 
-        :class:`~momentlp.estimator.calibration.Calibration` says how. A probability on the wrong side of one half is moved
+        With ``features="auto"`` it is that of :class:`~momentlp.estimator.score_model.ScoreModel`, with others that of
+        :class:`~momentlp.estimator.calibration.Calibration`. A probability on the wrong side of one half is moved
         to one half, so that the more probable class is always the one that :meth:`predict` returns.
 
         Parameters
@@ -148,7 +149,7 @@ class PredictionMixin:
         Raises
         ------
         AttributeError
-            If the model was not fitted with ``probability=True``.
+            If the model was fitted with other features than ``"auto"``, and without ``probability=True``.
 
         Examples
         --------
@@ -194,7 +195,7 @@ class PredictionMixin:
         Raises
         ------
         DataError
-            If the model was loaded from a file: a file does not hold the points.
+            If the model was loaded from a file, which does not hold the points; not with ``features="auto"``.
         OptionError
             If an argument is of the wrong type or out of range.
         SolverError
@@ -289,7 +290,7 @@ class PredictionMixin:
         check_is_fitted(self)
         unlabelled = self._require_search().unlabelled
         unlabelled[self._require_search().outside] = 0.0
-        return most_uncertain(self.membership_, unlabelled, n)
+        return most_uncertain(getattr(self, "_probability_", self.membership_), unlabelled, n)
 
     def importance(self, X: Any = None, *, n_repeats: int = 3, max_rows: int = 1000) -> Importance:
         """Return how much each column matters for the scores: what changes when it is shuffled.

@@ -129,6 +129,12 @@ class ScoreModel:
         """The score with the largest expected F1: the middle between it and the next lower one, or less if there is none."""
         return self.cut_at(int(np.argmax(self.f1)))
 
+    @property
+    def cut_probability(self) -> float:
+        """The probability that a point must exceed to be taken; 0 if all are taken."""
+        node = int(np.argmax(self.f1))
+        return 0.0 if node == 0 else float(self((self.scores[node] + self.scores[node - 1]) / 2))
+
     def arrays(self) -> dict[str, FloatArray]:
         """Return all that the model holds as plain arrays."""
         curves = {name: getattr(self, name) for name in CURVES}

@@ -23,20 +23,24 @@ PIPELINE = """
     model = make_pipeline(make_column_transformer(numbers, words), momentlp.MomentClassifier()).fit(table, y)"""
 
 
-def explain_table_error(X: Any, error: ValueError) -> ValueError:
+def explain_table_error(X: Any, error: TypeError | ValueError) -> TypeError | ValueError:
     """Return an error that says which columns hold missing values or words, and how to prepare them.
 
     Parameters
     ----------
     X : array, frame or sparse matrix
         What could not be read.
-    error : ValueError
+    error : TypeError or ValueError
         What scikit-learn says. It is returned as it is if neither is the reason.
     """
     missing, words = _find_columns(X)
     if not missing and not words:
         return error
-    found = [f"{what} in {_list(columns)}" for what, columns in (("missing values", missing), ("words", words)) if columns]
+    found = [
+        f"{what} in {_list(columns)}"
+        for what, columns in (("missing values", missing), ("words or dates", words))
+        if columns
+    ]
     return DataError(
         f"X holds {' and '.join(found)}. The features need numbers. Fill in what is missing, and turn words into columns "
         f"of 0 and 1, for instance with this pipeline, where table is a pandas DataFrame:\n{PIPELINE}\n\n"
@@ -47,7 +51,9 @@ def explain_table_error(X: Any, error: ValueError) -> ValueError:
 def _find_columns(X: Any) -> tuple[list[str], list[str]]:
     """Return the columns with missing values, and those with words."""
     if is_sparse(X):
-        return (["the matrix"], []) if np.isnan(X.data).any() else ([], [])
+        entries = X.tocoo()
+        gaps = np.unique(entries.col[np.isnan(np.asarray(entries.data, dtype=np.float64))])
+        return [f"column {number}" for number in gaps.tolist()], []
     if hasattr(X, "columns") and hasattr(X, "to_numpy"):
         columns = [(f"column {str(name)!r}", X[name].to_numpy()) for name in X.columns]
     else:
@@ -58,7 +64,7 @@ def _find_columns(X: Any) -> tuple[list[str], list[str]]:
     missing, words = [], []
     for name, values in columns:
         flags = [_classify(value) for value in values] if values.dtype.kind in "OUS" else []
-        if "word" in flags:
+        if "word" in flags or values.dtype.kind in "mM":
             words.append(name)
         if "missing" in flags or (values.dtype.kind == "f" and np.isnan(values).any()):
             missing.append(name)
@@ -66,9 +72,13 @@ def _find_columns(X: Any) -> tuple[list[str], list[str]]:
 
 
 def _classify(value: Any) -> str:
-    if isinstance(value, str | bytes):
+    if is_missing(value):
+        return "missing"
+    try:
+        float(value)
+    except (TypeError, ValueError):
         return "word"
-    return "missing" if is_missing(value) else "number"
+    return "number"
 
 
 def _list(columns: list[str]) -> str:

@@ -142,7 +142,8 @@ class Spectral(TransductiveMap):
         reached = graph.average(ends, self.walk)
         scores = _log_share(reached)[node]
         counted = known[counts > 0]
-        n_points = np.ones(node.size) if weights is None else weights[: node.size]
+        n_points = np.ones(node.size) if weights is None else np.array(weights[: node.size])
+        n_points[counted] = np.where(n_points[counted] > 0, n_points[counted], 1.0)  # rows of a sample have no weight
         n_labelled = np.bincount(node[counted], n_points[counted], minlength=graph.n_points)
         n_equal = np.bincount(node, n_points, minlength=graph.n_points)
         goal = node[counted]

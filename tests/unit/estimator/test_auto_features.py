@@ -178,6 +178,32 @@ def test_groups_are_held_to_their_shares(case: Any, model: mlp.MomentClassifier)
     assert f1(model.transduction_ == 1, limited.transduction_ == 1) > 0.7
 
 
+def test_a_share_below_that_of_the_labelled_points_raises(case: Any) -> None:
+    X, _, y = case
+    with pytest.raises(mlp.SolverError, match="In conflict: share, known positives"):
+        mlp.MomentClassifier(constraints=[mlp.Share(high=0.02)]).fit(X, y)
+
+
+@pytest.mark.filterwarnings("ignore::momentlp.DoubtfulResultWarning")
+def test_a_share_takes_all_it_may_where_all_points_are_equal() -> None:
+    y = (np.arange(60) < 8).astype(int)
+    assert (mlp.MomentClassifier().fit(np.ones((60, 2)), y).transduction_ == 1).all()
+    most = mlp.MomentClassifier(constraints=[mlp.Share(high=0.99)]).fit(np.ones((60, 2)), y)
+    assert (most.transduction_ == 1).sum() == 59
+
+
+def test_points_to_label_do_not_depend_on_a_share(case: Any, model: mlp.MomentClassifier) -> None:
+    X, _, y = case
+    limited = mlp.MomentClassifier(constraints=[mlp.Share(high=0.15)]).fit(X, y)
+    assert np.array_equal(limited.query(5), model.query(5))
+
+
+def test_constraints_that_leave_nothing_to_find_raise(case: Any) -> None:
+    X, _, y = case
+    with pytest.raises(mlp.DataError, match="every unlabelled point is declared to be outside"):
+        mlp.MomentClassifier(constraints=[mlp.Known(negatives=np.flatnonzero(y == 0))]).fit(X, y)
+
+
 def test_shares_that_no_set_has_raise(case: Any) -> None:
     X, _, y = case
     group = np.where(np.arange(len(X)) % 3 == 0, "a", "b").tolist()
@@ -257,8 +283,12 @@ def test_what_the_default_features_cannot_use_raises(case: Any) -> None:
     X, _, y = case
     with pytest.raises(mlp.OptionError, match=r"bagging is 3, but the scores .* are averages over bags already"):
         mlp.MomentClassifier(bagging=3).fit(X, y)
-    with pytest.raises(mlp.OptionError, match=r"features is 'auto', which leaves nothing to choose"):
-        mlp.MomentClassifierCV(["linear", "auto"]).fit(X, y)
+    for features in ("auto", ["linear", "auto"]):
+        with pytest.raises(mlp.OptionError, match=r"features is 'auto', which leaves nothing to choose"):
+            mlp.MomentClassifierCV(features).fit(X, y)
+    for parameters in ({"smoothing": 0.05}, {"margin": 0.3}):
+        with pytest.raises(mlp.OptionError, match=r"is 0.*needs features that have neighbourhoods"):
+            mlp.MomentClassifier(**parameters).fit(X, y)
 
 
 def test_graph_scores_of_labelled_points_do_not_use_their_own_labels() -> None:

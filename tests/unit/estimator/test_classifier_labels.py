@@ -77,7 +77,8 @@ def test_labels_of_objects_stay_objects() -> None:
         (np.arange(150) / 7, None, "Unknown label type: continuous"),
         (y, 7, "pos_label is 7, but y holds 0 and 1"),
         (y, "1", "pos_label is '1', but y holds 0 and 1"),
-        (np.where(y == 1, 1.0, np.nan), None, "NaN"),
+        (np.full(150, np.nan), None, "y holds nothing but None or NaN: no point is labelled"),
+        (np.where(y == 1, 1.0, np.nan), 0, "pos_label is 0, but y holds 1 and missing values"),
     ],
 )
 def test_unusable_labels_raise(labels: np.ndarray, pos_label: Any, message: str) -> None:

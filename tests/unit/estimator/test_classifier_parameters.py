@@ -60,7 +60,7 @@ new = np.random.default_rng(1).uniform(-3.0, 8.0, size=(80, 2))
         ({"solve_params": {"tol": 1e-3}}, "solve_params holds 'tol': use the parameter tol=0.001 of the estimator"),
         ({"solve_params": {"time_limit": 9}}, "solve_params holds 'time_limit': use the parameter time_limit=9"),
         ({"solve_params": {"backend": "glpk"}}, "solve_params holds 'backend': use the parameter backend='glpk'"),
-        ({"random_state": "seed", "bagging": 1}, "cannot be used to seed"),
+        ({"features": "linear", "random_state": "seed", "bagging": 1}, "cannot be used to seed"),
     ],
 )
 def test_unusable_parameters_raise(parameters: dict[str, Any], message: str) -> None:

@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 import pytest
+import scipy.sparse as sp
 from helpers.clouds import clouds
 from sklearn.compose import make_column_selector, make_column_transformer
 from sklearn.impute import SimpleImputer
@@ -31,6 +32,8 @@ USUAL = mlp.MomentClassifier("linear").fit(X, y).transduction_ == 1
         (["spam" if label else None for label in y], ["not spam", "spam"], "spam"),
         (pd.Series(["spam" if label else pd.NA for label in y]), ["not spam", "spam"], "spam"),
         (pd.Series(y).astype("Int64").where(y == 1), [0, 1], 1),
+        (["ant" if label else float("nan") for label in y], ["ant", "not ant"], "ant"),
+        (pd.DataFrame({"label": np.where(y == 1, 1.0, np.nan)}), [0, 1], 1),
     ],
 )
 def test_missing_labels_mark_unlabelled_points(labels: Any, classes: list[Any], member: Any) -> None:
@@ -55,10 +58,35 @@ def test_labels_that_are_all_missing_raise() -> None:
 def test_a_table_with_gaps_and_words_raises_an_error_that_shows_the_pipeline() -> None:
     table = pd.DataFrame({"height": X[:, 0], "width": X[:, 1], "colour": np.where(truth, "red", "blue")})
     table.loc[3, "width"] = np.nan
-    with pytest.raises(mlp.DataError, match=r"missing values in column 'width' and words in column 'colour'"):
+    with pytest.raises(mlp.DataError, match=r"missing values in column 'width' and words or dates in column 'colour'"):
         mlp.MomentClassifier("linear").fit(table, y)
     with pytest.raises(mlp.DataError, match=r"X holds missing values in column 1\. "):
         mlp.MomentClassifier("linear").fit(table[["height", "width"]].to_numpy(), y)
+
+
+@pytest.mark.parametrize("kind", [sp.csr_array, sp.lil_array, sp.dok_array])
+def test_gaps_in_a_sparse_matrix_are_named(kind: Any) -> None:
+    broken = X.copy()
+    broken[3, 1] = np.nan
+    with pytest.raises(mlp.DataError, match=r"X holds missing values in column 1\. "):
+        mlp.MomentClassifier("linear").fit(kind(broken), y)
+
+
+@pytest.mark.parametrize(
+    ("column", "message"),
+    [
+        ([pd.NA, *[1.0] * 149], "missing values in column 'a'"),
+        (pd.date_range("2020-01-01", periods=150), "dates in column 'a'"),
+    ],
+)
+def test_what_numpy_cannot_convert_is_named(column: Any, message: str) -> None:
+    with pytest.raises(mlp.DataError, match=message):
+        mlp.MomentClassifier("linear").fit(pd.DataFrame({"a": column, "b": X[:, 0]}), y)
+
+
+def test_numbers_as_text_are_not_blamed_for_another_error() -> None:
+    with pytest.raises(ValueError, match=r"^Found input variables with inconsistent numbers of samples"):
+        mlp.MomentClassifier("linear").fit(X.astype(str), y[:-1])
 
 
 def test_the_pipeline_of_the_error_works() -> None:

@@ -206,3 +206,10 @@ def test_sparse_points_have_the_same_graph() -> None:
     dense, sparse = features.fit(points), features.fit(sp.csr_array(points))
     assert np.allclose(dense.state["graph.data"], sparse.state["graph.data"], atol=1e-6)
     assert np.array_equal(dense.state["node"], sparse.state["node"])
+
+
+def test_a_sample_beside_the_points_is_scored_like_labelled_rows() -> None:
+    spec = mlp.Spec(features=mlp.Spectral(3, 5, walk=0.02), tolerance=mlp.StandardError(2.0))
+    beside = spec.compile(X[8:], sample=X[:8]).blocks[0]
+    among = spec.compile(np.vstack([X[8:], X[:8]]), labelled=np.arange(82, 90)).blocks[0]
+    assert beside.origin[-1] == pytest.approx(among.origin[-1])
