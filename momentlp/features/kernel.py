@@ -18,6 +18,7 @@ from momentlp.points.arrays import Matrix
 __all__ = ["Kernel", "median_gamma"]
 
 MEDIAN_SAMPLE = 1000  # points whose distances give the median: all pairs of more would take too much memory
+NEGLIGIBLE = 1e-100  # of a kernel that is 1 at distance 0: smaller values have few digits, and overflow in other units
 
 
 class Kernel(FeatureMap):
@@ -117,6 +118,8 @@ class Kernel(FeatureMap):
         state = fitted.state
         centres = unpack_matrix(state, "centres")
         columns = np.asarray(pairwise_kernels(X, centres, metric=self.kernel, **self._parameters(state)))
+        if self.kernel in ("rbf", "laplacian"):
+            columns[columns < NEGLIGIBLE] = 0.0
         return columns @ state["whiten"].T if "whiten" in state else columns
 
     def _parameters(self, state: Any) -> dict[str, Any]:

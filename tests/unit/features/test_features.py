@@ -354,3 +354,17 @@ def test_products_of_too_many_columns_are_refused_before_they_are_computed(form:
     with pytest.raises(mlp.CompileError, match=message):
         mlp.MomentClassifier("quadratic").fit(X, [1, 1, 0, 0])
     assert len(mlp.Quadratic().fit(np.ones((1, 256))).names) == 33152  # as many as images of 16 by 16 have
+
+
+@pytest.mark.parametrize("backend", [info.name for info in mlp.backends() if info.available])
+def test_a_landmark_far_from_all_other_points_is_left_out(backend: str) -> None:
+    """Its kernel is 1e-300 or less elsewhere, with few digits: no solver can use that."""
+    X = np.append(np.random.default_rng(0).normal(size=19), -40.0)[:, None]
+    far = mlp.Kernel(landmarks=1, random_state=next(seed for seed in range(100) if _landmark(X, seed) == -40.0))
+    solution = mlp.solve(mlp.Spec(far, mlp.Absolute(0.0)).compile(X, labelled=[0, 1]), backend)
+    assert solution.status is mlp.Status.OPTIMAL
+    assert solution.objective == pytest.approx(19.0)
+
+
+def _landmark(X: np.ndarray, seed: int) -> float:
+    return float(mlp.Kernel(landmarks=1, random_state=seed).fit(X).state["centres"][0, 0])
