@@ -23,7 +23,7 @@ Pair = tuple[np.ndarray, np.ndarray]
 
 @dataclass(frozen=True, eq=False)
 class Found:
-    """Scores and members, for all points, and the class prior with its interval where a method estimates it.
+    """Scores and members, for all points; class prior, its interval and probabilities where a method estimates them.
 
     A method that only estimates the class prior has neither scores nor members.
     """
@@ -33,6 +33,7 @@ class Found:
     prior: float = float("nan")
     low: float = float("nan")
     high: float = float("nan")
+    probability: np.ndarray | None = None
 
 
 @dataclass(frozen=True)
@@ -68,7 +69,8 @@ def _momentlp(X: Any, known: np.ndarray, seed: int, features: str = "auto") -> F
     if features != "auto":
         return found
     interval = model.class_prior_interval(0.9)
-    return Found(model.score_samples(X), found.members, found.prior, interval.low, interval.high)
+    probability = model.predict_proba(X)[:, 1]
+    return Found(model.score_samples(X), found.members, found.prior, interval.low, interval.high, probability)
 
 
 def _prior_from_scores(estimate: Callable[[np.ndarray, np.ndarray], float]) -> Callable[[Any, np.ndarray, int], Found]:

@@ -35,7 +35,19 @@ holds elsewhere: {", ".join(REPORTED_ON)}. From each set {MAX_POINTS:,} points a
 that would leave less than {MIN_LEFT} members to find are left out. Figures are means over {{splits}}; a mean over data sets
 counts each data set once."""
 F1 = attrgetter("f1")
-MEANS = ("precision", "recall", "f1", "average_precision", "share", "true_share", "prior", "low", "high", "seconds")
+MEANS = (
+    "precision",
+    "recall",
+    "f1",
+    "average_precision",
+    "share",
+    "true_share",
+    "prior",
+    "low",
+    "high",
+    "calibration",
+    "seconds",
+)
 PACKAGES = ("momentlp", "scikit-learn", "pulearn", "numpy", "scipy")
 
 
@@ -134,7 +146,15 @@ def _table_of_priors(chosen: Sequence[Row], reported: Sequence[Row]) -> str:
         head: np.mean([r.low <= r.true_share <= r.high for row in rows for r in row.results[OURS]]) for head, rows in columns
     }
     table.append({"estimate": "90% intervals of momentlp that cover"} | {head: f"{v:.0%}" for head, v in covered.items()})
-    return "Mean absolute error of the share of the class among the unlabelled points.\n\n" + format_markdown(table)
+    calibration = {head: mean_over_sets(rows, OURS, attrgetter("calibration")) for head, rows in columns}
+    table.append(
+        {"estimate": "calibration error of `predict_proba`"} | {head: f"{v:.3f}" for head, v in calibration.items()}
+    )
+    return (
+        "Mean absolute error of the share of the class among the unlabelled points. The calibration error is the "
+        "mean distance between probabilities and shares of members, in ten bins of probabilities.\n\n"
+        + format_markdown(table)
+    )
 
 
 def _table_of_sets(rows: Sequence[Row], names: Sequence[str]) -> str:

@@ -41,6 +41,7 @@ class Result:
     prior: float
     low: float
     high: float
+    calibration: float
     seconds: float
 
     @property

@@ -16,6 +16,7 @@ from collections.abc import Iterator
 from functools import partial
 from pathlib import Path
 
+import numpy as np
 from joblib import Parallel, delayed
 from sklearn.metrics import average_precision_score
 from threadpoolctl import threadpool_limits
@@ -133,10 +134,21 @@ def _judge(key: Key, found: Found, given: Split, seconds: float) -> Result:
         f1, share = 2 * right / int(members.sum() + truth.sum()), float(members.mean())
     if found.scores is not None:
         average = float(average_precision_score(truth, found.scores[rest]))
+    calibration = float("nan")
+    if found.probability is not None:
+        calibration = _calibration_error(found.probability[rest], truth)
     return Result(
         case.dataset, case.target, case.n_known, number, name, precision, recall, f1, average, share,
-        float(truth.mean()), len(truth), found.prior, found.low, found.high, seconds,
+        float(truth.mean()), len(truth), found.prior, found.low, found.high, calibration,
+        seconds,
     )  # fmt: skip
+
+
+def _calibration_error(probability: np.ndarray, truth: np.ndarray) -> float:
+    """Return the mean distance between the probabilities and the share of members, in ten bins of probabilities."""
+    bins = np.minimum((probability * 10).astype(int), 9)
+    gaps = [abs(probability[bins == number].mean() - truth[bins == number].mean()) for number in np.unique(bins)]
+    return float(np.average(gaps, weights=np.bincount(bins)[np.unique(bins)]))
 
 
 def _print_progress(number: int, total: int, key: Key, outcome: Result | str, passed: float) -> None:
