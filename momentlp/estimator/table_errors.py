@@ -74,10 +74,11 @@ def _find_columns(X: Any) -> tuple[list[str], list[str]]:
 def _classify(value: Any) -> str:
     if is_missing(value):
         return "missing"
-    try:
-        float(value)
-    except (TypeError, ValueError):
-        return "word"
+    if isinstance(value, str | bytes):
+        try:
+            float(value)
+        except ValueError:
+            return "word"
     return "number"
 
 
