@@ -15,6 +15,7 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 
 from momentlp.backend.interface import Answer, Backend, Capability, Options, Outcome
+from momentlp.errors import DataError
 from momentlp.points.arrays import FloatArray
 from momentlp.problem.problem import Problem
 from momentlp.proof.certificate import Certificate
@@ -96,7 +97,10 @@ def _run_twice(problem: Problem, request: Request) -> Attempt:
     tighter = _tighter_options(problem, request, first.answer)
     if tighter is None:
         return first
-    second = _run_once(problem, request, Units.of(problem, problem.A.per_moment("median_abs")), tighter)
+    try:
+        second = _run_once(problem, request, Units.of(problem, problem.A.per_moment("median_abs")), tighter)
+    except DataError:  # numbers overflow in these units: the first answer stands
+        return first
     if not second.certificate.error < first.certificate.error:
         return first
     counts = [attempt.answer.iterations for attempt in (first, second) if attempt.answer.iterations is not None]

@@ -155,3 +155,14 @@ def test_the_time_that_is_left_is_what_the_steps_did_not_take() -> None:
     assert remaining_options(mlp.Options(), timer) == mlp.Options()
     assert remaining_options(mlp.Options(time_limit=5.0), timer) == mlp.Options(time_limit=1.5)
     assert remaining_options(mlp.Options(time_limit=3.5), timer) is None
+
+
+@pytest.mark.parametrize("backend", [info.name for info in mlp.backends() if info.available])
+def test_numbers_that_overflow_in_other_units_leave_the_first_answer(backend: str) -> None:
+    """Distances to a far point, as a kernel: from 1 down to the smallest numbers that there are."""
+    far = np.random.default_rng(0).normal(39.9, 1.0, 19)
+    columns = np.append(np.exp(-0.45 * far**2), 1.0)[:, None]
+    assert 0 < np.median(columns) < 1e-300
+    solution = mlp.solve(mlp.Spec(tolerance=mlp.Absolute(0.0)).compile(columns, labelled=[0, 1]), backend)
+    assert solution.status in (mlp.Status.OPTIMAL, mlp.Status.FAILED)
+    assert solution.status is mlp.Status.OPTIMAL or solution.message
