@@ -50,7 +50,7 @@ def _draw_line(panel: Any, place: int, name: str, rows: Sequence[Row]) -> None:
         mean_over_sets([row for row in rows if row.case.n_known == n_known], name, attrgetter("f1")) for n_known in LABELS
     ]
     named, ours = place < N_NAMED, name == OURS
-    label = METHODS[name].title if named else "other peers" if place == N_NAMED else "_hidden"
+    label = METHODS[name].title if named else "other methods" if place == N_NAMED else "_hidden"
     colour = RED if ours else COLOURS[place - 1] if named else GREY
     points = [(x, mean) for x, mean in enumerate(means) if not math.isnan(mean)]
     panel.plot(

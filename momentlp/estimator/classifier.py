@@ -20,8 +20,9 @@ from momentlp.estimator.calibration import calibrate
 from momentlp.estimator.class_prior import class_share
 from momentlp.estimator.combined_score import combine
 from momentlp.estimator.decision_rule import DecisionRule
-from momentlp.estimator.defaults import WIDTH, default_features, is_auto
+from momentlp.estimator.defaults import default_features, is_auto
 from momentlp.estimator.doubts import Evidence, find_doubts
+from momentlp.estimator.graph_constants import WIDTH
 from momentlp.estimator.graph_scores import GraphScores
 from momentlp.estimator.labels import Labels
 from momentlp.estimator.limited_set import best_limited_set
@@ -399,6 +400,7 @@ class MomentClassifier(PredictionMixin, ClassifierMixin, BaseEstimator):  # type
         if self.bagging:
             result = refit_bootstrap_samples(search, solution, int(self.bagging), self._make_generator())
         self.membership_, scores = result.membership, result.scores
+        self._probability_ = self.membership_
         self.class_prior_ = class_share(self.membership_, search.unlabelled)
         if found.smoother is None:
             self.rule_ = DecisionRule(result.separators)

@@ -48,7 +48,7 @@ class MomentClassifierCV(MomentClassifier):
     Parameters
     ----------
     features : FeatureMap, str, or sequence of these
-        The feature maps to choose from. ``"spectral"`` stands for the default map of :class:`MomentClassifier` with 8, 16
+        The feature maps to choose from. ``"spectral"`` stands for the map of ``MomentClassifier("spectral")`` with 8, 16
         and 24 components.
     tolerance : Tolerance or float, optional
         The tolerance that ``tolerances`` multiply. A number counts standard errors. Default: one standard error.

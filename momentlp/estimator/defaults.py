@@ -9,17 +9,15 @@ from typing import Any
 
 import numpy as np
 
+from momentlp.estimator.graph_constants import N_COMPONENTS, N_NEIGHBOURS, POINTS_PER_COMPONENT, RESTART
 from momentlp.estimator.graph_scores import GraphScores
 from momentlp.features import Concat, FeatureMap, Learned, Spectral
 from momentlp.points.arrays import FloatArray, is_sparse
 from momentlp.points.distinct_rows import distinct_rows
 
 __all__ = [
-    "MARGIN",
     "NON_GRAPH_WIDTH",
     "SCORE_WIDTH",
-    "SMOOTHING",
-    "WIDTH",
     "count_distinct_points",
     "default_features",
     "is_auto",
@@ -27,16 +25,9 @@ __all__ = [
     "score_features",
 ]
 
-N_COMPONENTS = 16
-N_NEIGHBOURS = 5
-MIN_POINTS_PER_COMPONENT = 10  # with fewer points there are fewer components
-RESTART = 0.02  # probability that the random walk of the feature map stops at a step
-WIDTH = 2.5  # tolerance in standard errors, for Spectral features
 NON_GRAPH_WIDTH = 0.8  # tolerance in standard errors, for all other features
 SCORE_WIDTH = 2.0  # tolerance in standard errors, on the lower side alone, for scores
 MIN_PARALLEL = 5000  # points from which classifiers are trained on all cores
-SMOOTHING = 0.05  # probability that the smoothing walk stops at a step: about twenty steps over the graph
-MARGIN = 0.3  # score in the linear program that a point must exceed to count as a member when memberships are smoothed
 
 
 def is_auto(features: Any) -> bool:
@@ -45,7 +36,7 @@ def is_auto(features: Any) -> bool:
 
 
 def default_features(n_points: int, n_components: int = N_COMPONENTS) -> FeatureMap:
-    """Return the default feature map: smooth functions on the graph of nearest neighbours.
+    """Return the feature map that ``"spectral"`` stands for: smooth functions on the graph of nearest neighbours.
 
     Parameters
     ----------
@@ -54,7 +45,7 @@ def default_features(n_points: int, n_components: int = N_COMPONENTS) -> Feature
     n_components : int
         Maximum number of components.
     """
-    n_components = max(1, min(n_components, n_points // MIN_POINTS_PER_COMPONENT))
+    n_components = max(1, min(n_components, n_points // POINTS_PER_COMPONENT))
     n_neighbours = max(1, min(N_NEIGHBOURS, n_points - 1))
     return Spectral(n_components, n_neighbours, walk=RESTART, scale="range")
 

@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 from momentlp.estimator.combined_score import rank_quality
 from momentlp.estimator.score_model import ScoreModel
 from momentlp.points.arrays import FloatArray, IndexArray, Matrix, is_sparse
+from momentlp.points.statistics import column_mean
 
 __all__ = ["Evidence", "find_doubts"]
 
@@ -151,11 +152,10 @@ def _doubt_sample(evidence: Evidence) -> str:
 
 def _column_moments(X: Matrix, weights: FloatArray) -> tuple[FloatArray, FloatArray]:
     """Return the weighted mean and variance of each column."""
+    mean = column_mean(X, weights)
     weights = weights / weights.sum()
     if is_sparse(X):
-        mean = np.asarray(X.T @ weights)
         square = X.copy()
         square.data = square.data**2
         return mean, np.maximum(np.asarray(square.T @ weights) - mean**2, 0.0)
-    mean = weights @ X
     return mean, np.asarray(weights @ (X - mean) ** 2)

@@ -17,6 +17,15 @@ from numpy.typing import NDArray
 from pydantic import Field
 
 from momentlp.errors import CompileError, MomentLPError
+from momentlp.estimator.graph_constants import (
+    MARGIN,
+    N_COMPONENTS,
+    N_NEIGHBOURS,
+    POINTS_PER_COMPONENT,
+    RESTART,
+    SMOOTHING,
+    WIDTH,
+)
 from momentlp.estimator.projection import Projection
 from momentlp.features import FittedMap, Spectral, TransductiveMap, interpolate_values, smooth_values
 from momentlp.features.bagging.scaling import Scaling
@@ -33,12 +42,7 @@ from momentlp.status import Status
 
 __all__ = ["GraphScores"]
 
-RESTART = 0.02  # probability that the random walk stops at a step
-WIDTH = 2.5  # tolerance of the program in standard errors
-MARGIN = 0.3  # score in the program that a member must exceed: others lie near the hyperplane
-SMOOTHING = 0.05  # probability that the walk which averages memberships stops at a step
 N_FOLDS = 5  # of the labelled points: each is scored by a program that did not use it
-POINTS_PER_COMPONENT = 10  # fewer points have fewer eigenvectors
 MIN_POINTS = 3  # different ones, for a graph
 INNER = "graph."  # before the names of the arrays of the inner map
 
@@ -74,8 +78,8 @@ class GraphScores(TransductiveMap):
     """
 
     kind: Literal["graph_scores"] = "graph_scores"
-    n_components: Annotated[int, Field(ge=1)] = 16
-    n_neighbors: Annotated[int, Field(ge=1)] = 5
+    n_components: Annotated[int, Field(ge=1)] = N_COMPONENTS
+    n_neighbors: Annotated[int, Field(ge=1)] = N_NEIGHBOURS
     scale: Literal["normal", "none"] = "normal"
 
     if TYPE_CHECKING:

@@ -11,7 +11,8 @@ from typing import Any
 import numpy as np
 
 from momentlp.errors import OptionError, SpecError
-from momentlp.estimator.defaults import NON_GRAPH_WIDTH, SCORE_WIDTH, WIDTH, is_auto
+from momentlp.estimator.defaults import NON_GRAPH_WIDTH, SCORE_WIDTH, is_auto
+from momentlp.estimator.graph_constants import WIDTH
 from momentlp.features import FeatureMap, Spectral
 from momentlp.kinds import short_repr
 from momentlp.runtime.argument_checks import check_bool, check_integer, check_number, check_progress

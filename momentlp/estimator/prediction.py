@@ -47,6 +47,7 @@ class PredictionMixin:
     offset_: float
     solution_: Solution
     membership_: FloatArray
+    _probability_: FloatArray  # memberships before constraints limit the set
     random_state: Any
 
     def score_samples(self, X: Any) -> FloatArray:
@@ -290,7 +291,7 @@ class PredictionMixin:
         check_is_fitted(self)
         unlabelled = self._require_search().unlabelled
         unlabelled[self._require_search().outside] = 0.0
-        return most_uncertain(getattr(self, "_probability_", self.membership_), unlabelled, n)
+        return most_uncertain(self._probability_, unlabelled, n)
 
     def importance(self, X: Any = None, *, n_repeats: int = 3, max_rows: int = 1000) -> Importance:
         """Return how much each column matters for the scores: what changes when it is shuffled.

@@ -13,7 +13,7 @@ import numpy as np
 from momentlp.backend.auto import resolve_backend
 from momentlp.backend.interface import Backend, Capability
 from momentlp.errors import OptionError, SolverError
-from momentlp.estimator.defaults import MARGIN, SMOOTHING
+from momentlp.estimator.graph_constants import MARGIN, SMOOTHING
 from momentlp.estimator.nearest_to_mean import nearest_to_mean
 from momentlp.features import FittedMap, Spectral, interpolate_values, smooth_values
 from momentlp.points.arrays import FloatArray, IndexArray, Matrix

@@ -78,3 +78,10 @@ def test_a_second_fit_forgets_the_doubts_of_the_first() -> None:
     model = fit(X, label(truth, 8))
     assert model.doubts_
     assert model.set_params(features="linear").fit(X, label(truth, 8)).doubts_ == ()
+
+
+def test_points_to_label_are_those_of_the_last_fit() -> None:
+    X, truth = two_clouds(0)
+    y = label(truth, 40)
+    model = fit(X, y).set_params(features="quadratic").fit(X, y)
+    assert np.array_equal(model.query(5), mlp.MomentClassifier("quadratic").fit(X, y).query(5))
