@@ -97,9 +97,7 @@ def bootstrap_interval(
         return class_share(result.membership, unlabelled)
 
     with show_progress(progress, n_resamples) as report:
-        results = refit_samples(
-            search, samples, found.solution, read_share, what="bootstrap samples", report=report, stacklevel=4
-        )
+        results = refit_samples(search, samples, found.solution, read_share, what="bootstrap samples", report=report)
     shares = np.array([share for share in results if share is not None])
     estimate = class_share(found.membership, unlabelled)
     low, high = _interval_ends(estimate, shares, level)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Mapping
 from dataclasses import replace
 from pathlib import Path
@@ -36,6 +35,8 @@ from momentlp.estimator.search import Search, SearchResult
 from momentlp.estimator.table_errors import explain_table_error
 from momentlp.features import FeatureMap, Learned
 from momentlp.points.arrays import FloatArray
+from momentlp.runtime.steps import report_step, show_steps
+from momentlp.runtime.warn_caller import warn_caller
 from momentlp.solution.solution import Solution
 from momentlp.spec.tolerances import Tolerance
 from momentlp.status import Status
@@ -94,6 +95,8 @@ class MomentClassifier(PredictionMixin, ClassifierMixin, BaseEstimator):  # type
         Other arguments of :func:`momentlp.solve`, such as ``{"threads": 1}``.
     random_state : int, RandomState or None
         Seed for bags and for :meth:`class_prior_interval`. With None the bags of ``"auto"`` are the same in every fit.
+    verbose : bool
+        Whether to write each step of a fit to standard error, with the seconds since its beginning.
 
     Attributes
     ----------
@@ -169,6 +172,7 @@ class MomentClassifier(PredictionMixin, ClassifierMixin, BaseEstimator):  # type
         time_limit: float | None = None,
         solve_params: Mapping[str, Any] | None = None,
         random_state: Any = None,
+        verbose: bool = False,
     ) -> None:
         self.features = features
         self.tolerance = tolerance
@@ -183,6 +187,7 @@ class MomentClassifier(PredictionMixin, ClassifierMixin, BaseEstimator):  # type
         self.time_limit = time_limit
         self.solve_params = solve_params
         self.random_state = random_state
+        self.verbose = verbose
 
     def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
         """Find the class.
@@ -219,7 +224,10 @@ class MomentClassifier(PredictionMixin, ClassifierMixin, BaseEstimator):  # type
         self._check_params()
         points, labels, weight = self._check_data(X, y, sample_weight)
         seed = 0 if self.random_state is None else int(check_random_state(self.random_state).randint(2**31))
-        self._set_fitted(build_search(self.get_params(deep=False), points, labels, weight, seed=seed), labels)
+        with show_steps(self.verbose):
+            report_step(f"{points.shape[0]} points with {points.shape[1]} columns, {labels.known.size} of them labelled")
+            self._set_fitted(build_search(self.get_params(deep=False), points, labels, weight, seed=seed), labels)
+            report_step(f"done: the class has a share of {self.class_prior_:.3g} of the unlabelled points")
         return self
 
     def fit_predict(self, X: Any, y: Any, sample_weight: Any = None) -> NDArray[Any]:
@@ -344,12 +352,11 @@ class MomentClassifier(PredictionMixin, ClassifierMixin, BaseEstimator):  # type
         found = search.run()
         solution = found.solution
         if is_undetermined(solution):
-            warnings.warn(
+            warn_caller(
                 f"a constraint limits the set to {solution.objective:.6g} points, and many sets of that size have exactly "
                 "the mean of the labelled points: the choice among them is arbitrary, and the separator says nothing. Allow "
                 "more, or leave that constraint out and take the rows with the highest score_samples.",
                 RuntimeWarning,
-                stacklevel=3,
             )
         self.classes_, self.pos_label_ = labels.classes, labels.classes.tolist()[labels.positive]
         self.solution_, self.separator_, self.labelled_ = solution, solution.separator, labels.labelled
@@ -364,7 +371,7 @@ class MomentClassifier(PredictionMixin, ClassifierMixin, BaseEstimator):  # type
         self.transduction_ = labels.to_y(labels.labelled | (self.membership_ > 0.5))
         self._warn_if_only_labelled(solution, labels)
         for doubt in self.doubts_ if labels.labelled.mean() < 0.5 else ():
-            warnings.warn(doubt, DoubtfulResultWarning, stacklevel=3)
+            warn_caller(doubt, DoubtfulResultWarning)
 
     def _set_by_score_model(self, search: Search, solution: Solution) -> None:
         """Set memberships and decision rule by a model of the scores of members."""
@@ -418,9 +425,8 @@ class MomentClassifier(PredictionMixin, ClassifierMixin, BaseEstimator):  # type
         labelled, as in scikit-learn's checks: there the result is no surprise.
         """
         if self.class_prior_ == 0 and solution.status is Status.OPTIMAL and labels.labelled.mean() < 0.5:
-            warnings.warn(
+            warn_caller(
                 "no unlabelled point was found: the class is the labelled points and nothing else. Label more, use a larger "
                 "tolerance, or smoothing=None.",
                 OnlyLabelledWarning,
-                stacklevel=4,
             )

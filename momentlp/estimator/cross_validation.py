@@ -6,7 +6,6 @@ Only labelled members are used: :mod:`momentlp.estimator.criteria` says how a ch
 from __future__ import annotations
 
 import numbers
-import warnings
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from typing import Any, Self
@@ -28,6 +27,7 @@ from momentlp.features import FeatureMap
 from momentlp.points.arrays import FloatArray, IndexArray
 from momentlp.runtime.argument_checks import check_integer
 from momentlp.runtime.progress_bar import show_progress
+from momentlp.runtime.warn_caller import warn_caller
 from momentlp.spec.tolerances import StandardError, Tolerance
 
 __all__ = ["MomentClassifierCV"]
@@ -259,10 +259,9 @@ class MomentClassifierCV(MomentClassifier):
         if not answered.any():
             raise SolverError("no candidate has an answer in every fold: loosen the constraints, or try another backend.")
         if not answered.all():
-            warnings.warn(
+            warn_caller(
                 f"{np.count_nonzero(~answered)} of {answered.size} candidates have no answer in some fold and are left out.",
                 FitFailedWarning,
-                stacklevel=3,
             )
         # A criterion may turn NaN into a number, but a candidate without an answer must have no score.
         scores = np.where(np.isfinite(recall), criterion(recall, share), np.nan).reshape(-1, n_folds)

@@ -36,6 +36,7 @@ from momentlp.points.distinct_rows import distinct_rows, ordered_groups
 from momentlp.points.ranks import mid_ranks
 from momentlp.problem.problem import Problem
 from momentlp.problem.sentinels import sentinels_reported
+from momentlp.runtime.steps import report_step
 from momentlp.solving.solve_problem import solve
 from momentlp.spec.tolerances import StandardError, Target
 from momentlp.status import Status
@@ -220,11 +221,13 @@ class _Program:
     def run(self) -> tuple[FloatArray, FloatArray, FittedMap]:
         """Return walk and smoothed set, shape (N, 2), the latter without held-out points, and the map with its labels."""
         everything = np.ones(self.known.size, dtype=bool)
+        report_step("graph scores: walking to the labelled points, and solving the linear program")
         fitted, features = self._features(everything)
         members = self._find(fitted, features, everything)
         pool = np.setdiff1d(np.flatnonzero(self.weights > 0), self.known)
         held_out = members.copy()
         for fold in range(min(N_FOLDS, int(self.groups.max()) + 1)) if pool.size else ():
+            report_step(f"graph scores: fold {fold + 1} of {N_FOLDS}")
             used = self.groups % N_FOLDS != fold
             if used.any():
                 others = self._find(*self._features(used), used)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import warnings
 from dataclasses import dataclass
 from typing import Any
 
@@ -11,6 +10,7 @@ from numpy.typing import NDArray
 
 from momentlp.errors import DataError
 from momentlp.points.arrays import FloatArray, IndexArray
+from momentlp.runtime.warn_caller import warn_caller
 
 __all__ = ["Labels"]
 
@@ -74,6 +74,11 @@ class Labels:
         if classes.size < 2:
             positive = pos_label is not None or _looks_positive(classes)
             missing = "no unlabelled points among which to find the class" if positive else "no labelled points"
+            if np.unique(y).size > 1:
+                raise DataError(
+                    f"all rows whose sample_weight is above 0 have the same label, {_format_classes(classes)}: there are "
+                    f"{missing}. Give the others a weight too."
+                )
             raise DataError(
                 f"y holds one class only, {_format_classes(classes)}: there are {missing}. Mark labelled members with one "
                 "value and all other points with another."
@@ -103,11 +108,10 @@ class Labels:
         if weight[self.labelled].sum() <= weight.sum() / 2:
             return
         member, other = self.classes.tolist()[self.positive], self.classes.tolist()[1 - self.positive]
-        warnings.warn(
+        warn_caller(
             f"{np.count_nonzero(self.labelled & counted)} of {np.count_nonzero(counted)} rows are marked as members "
             f"({member!r}, the larger label): if {other!r} marks them, use pos_label={other!r}.",
             UserWarning,
-            stacklevel=5,
         )
 
 

@@ -202,6 +202,7 @@ CHECKS: Mapping[str, Callable[[str, Any], object]] = {
     "constraints": _check_constraints,
     "solve_params": _check_is_mapping,
     "probability": check_bool,
+    "verbose": check_bool,
     "one_standard_error": check_bool,
     "progress": check_progress,
     "tolerances": _check_tolerances,

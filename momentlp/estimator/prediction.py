@@ -25,6 +25,7 @@ from momentlp.estimator.inspection import (
 from momentlp.estimator.parameters import check_interval_arguments
 from momentlp.estimator.score_model import ScoreModel
 from momentlp.estimator.search import Search
+from momentlp.estimator.table_errors import explain_table_error
 from momentlp.points.arrays import FloatArray, IndexArray, Matrix
 from momentlp.runtime.argument_checks import check_integer
 from momentlp.solution.solution import Solution
@@ -341,7 +342,10 @@ class PredictionMixin:
         return search
 
     def _check_points(self, X: Any) -> Matrix:
-        return validate_data(self, X, accept_sparse="csr", dtype=np.float64, reset=False)
+        try:
+            return validate_data(self, X, accept_sparse="csr", dtype=np.float64, reset=False)
+        except (TypeError, ValueError) as error:
+            raise explain_table_error(X, error) from None
 
     def _make_generator(self) -> np.random.Generator:
         return np.random.default_rng(check_random_state(self.random_state).randint(2**31))

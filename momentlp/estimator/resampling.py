@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from typing import TypeVar
@@ -12,6 +11,7 @@ import numpy as np
 from momentlp.errors import SolverError
 from momentlp.estimator.search import Search, SearchResult
 from momentlp.points.arrays import FloatArray
+from momentlp.runtime.warn_caller import warn_caller
 from momentlp.solution.separator import Separator
 from momentlp.solution.solution import Solution
 
@@ -80,7 +80,6 @@ def refit_samples(
     *,
     what: str,
     report: Callable[[int], object] | None = None,
-    stacklevel: int = 5,
 ) -> list[Result | None]:
     """Search with each sample of the labelled points, and keep what ``read`` returns; None where there is no answer.
 
@@ -100,8 +99,6 @@ def refit_samples(
         What the samples are called in messages.
     report : callable, optional
         Is called with the number of samples done.
-    stacklevel : int
-        Of the warning, counted from here to the user's call.
 
     Raises
     ------
@@ -130,9 +127,8 @@ def refit_samples(
             f"half: loosen the constraints, or the tolerance. The last error was: {last_error}"
         ) from last_error
     if n_failed:
-        warnings.warn(
+        warn_caller(
             f"{n_failed} of {len(results)} {what} of the labelled points have no answer and are left out.",
             RuntimeWarning,
-            stacklevel=stacklevel,
         )
     return results

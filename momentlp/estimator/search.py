@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Mapping
 from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass, replace
@@ -19,6 +18,8 @@ from momentlp.features import FittedMap, Spectral, interpolate_values, smooth_va
 from momentlp.points.arrays import FloatArray, IndexArray, Matrix
 from momentlp.problem.problem import Problem
 from momentlp.problem.sentinels import sentinels_reported
+from momentlp.runtime.steps import report_step
+from momentlp.runtime.warn_caller import warn_caller
 from momentlp.solution.solution import Solution
 from momentlp.solving.solve_problem import solve
 from momentlp.solving.tolerance_path import path
@@ -151,7 +152,9 @@ class Search:
     def run(self, counts: FloatArray | None = None, start: Solution | None = None) -> SearchResult:
         """Solve the problem for a labelled sample, from the solution of a similar problem if one is given."""
         with _report_sentinels(counts):
-            solution = self.solve(self.problem(counts), start)
+            problem = self.problem(counts)
+            report_step(f"solving the linear program of {problem.n_points} points and {problem.n_moments} moments")
+            solution = self.solve(problem, start)
         return self.read(self._nearest_to_mean(solution))
 
     def solve_path(self, tolerances: FloatArray, counts: FloatArray | None = None) -> list[Solution]:
@@ -255,9 +258,8 @@ def check_solution(solution: Solution) -> None:
     if solution.status is Status.LIMIT:
         from sklearn.exceptions import ConvergenceWarning
 
-        warnings.warn(
+        warn_caller(
             f"a limit was reached before the largest set was proved: the set found has the size {solution.objective:.6g}, "
             f"and the largest has at most {solution.bound:.6g}. Raise time_limit or iteration_limit.",
             ConvergenceWarning,
-            stacklevel=4,
         )

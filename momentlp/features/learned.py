@@ -23,6 +23,7 @@ from momentlp.features.sklearn_tables import comparison_key, from_table, to_tabl
 from momentlp.features.state import Shapes, StateArray
 from momentlp.features.transductive import TransductiveMap
 from momentlp.points.arrays import FloatArray, IndexArray, Matrix
+from momentlp.runtime.steps import report_step
 
 __all__ = ["Learned"]
 
@@ -187,6 +188,7 @@ class Learned(TransductiveMap):
         models: list[Classifiers | None] = []
         for number, entry in enumerate(self.used_estimators):
             ensemble: Ensemble
+            report_step(f"training {fitted.names[number].removeprefix('learned ')} in {self.n_bags} bags")
             if isinstance(entry, str):
                 trained = ARRAY_ENSEMBLES[entry].train(points, scaling, bags, self.n_jobs)
                 state |= {f"{number}.{key}": array for key, array in trained.state().items()}
@@ -194,6 +196,7 @@ class Learned(TransductiveMap):
             else:
                 ensemble = model = Classifiers.train(entry, points, bags, self.n_jobs)
             models.append(model)
+            report_step("scoring all points out of bag")
             scores = out_of_bag_means(ensemble, points, bags)
             pool.spread(scores)
             labelled.spread(scores)

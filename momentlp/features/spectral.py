@@ -20,6 +20,7 @@ from momentlp.features.state import Shapes, StateArray, pack_matrix, unpack_matr
 from momentlp.features.transductive import TransductiveMap
 from momentlp.points.arrays import FloatArray, IndexArray, Matrix, is_sparse
 from momentlp.points.distinct_rows import distinct_rows
+from momentlp.runtime.steps import report_step
 
 __all__ = ["Spectral"]
 
@@ -98,7 +99,9 @@ class Spectral(TransductiveMap):
             )
         unit = _column_range(X) if self.scale == "range" else None
         points = _divide_by_units(X[first], unit)
+        report_step(f"finding the {self.n_neighbors} nearest neighbours of {n} points")
         graph = Graph.of(points, self.n_neighbors)
+        report_step(f"finding {self.n_components} eigenvectors of the graph")
         vectors = find_eigenvectors(graph, self.n_components)
         spread = vectors.std(axis=0)
         embedding = vectors / np.where(spread > 0, spread, 1.0)

@@ -18,7 +18,6 @@ where that looks suspicious.
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Iterator
 from contextlib import contextmanager
 from contextvars import ContextVar
@@ -35,6 +34,7 @@ from momentlp.points.arrays import FloatArray, IndexArray, is_sparse
 from momentlp.points.chunked import Chunked, Floats
 from momentlp.problem.moment_block import MomentBlock
 from momentlp.problem.problem import Problem
+from momentlp.runtime.warn_caller import warn_caller
 
 __all__ = ["Sentinels", "find_sentinels", "sentinels_reported", "warn_about_sentinels"]
 
@@ -79,19 +79,18 @@ class Sentinels:
         return f"column {self.name!r} holds {self.value:.10g} (row{'s' if self.rows.size > 1 else ''} {shown})"
 
 
-def warn_about_sentinels(problem: Problem, stacklevel: int = 3) -> None:
+def warn_about_sentinels(problem: Problem) -> None:
     """Warn once if columns of a problem hold sentinels, unless :func:`sentinels_reported` says that this was done."""
     if _is_reported.get():
         return
     found = find_sentinels(problem)
     if found:
         more = f"; and so do {len(found) - MAX_COLUMNS} more columns" if len(found) > MAX_COLUMNS else ""
-        warnings.warn(
+        warn_caller(
             f"{'; '.join(map(str, found[:MAX_COLUMNS]))}{more}. That is many orders of magnitude beyond the other entries, "
             "as if it stood for a missing value, and it can decide the mean. Treat it as missing and impute it, drop the "
             "rows, or clip the column.",
             SentinelWarning,
-            stacklevel=stacklevel,
         )
 
 

@@ -13,7 +13,6 @@ The steps, in the order of this module:
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Callable, Mapping
 from dataclasses import replace
 from functools import partial
@@ -36,6 +35,7 @@ from momentlp.proof.infeasibility import elastic_problem
 from momentlp.proof.polish import admissible_multipliers
 from momentlp.runtime.argument_checks import check_bool, check_number
 from momentlp.runtime.blas_threads import one_blas_thread
+from momentlp.runtime.warn_caller import warn_caller
 from momentlp.solution.solution import Solution
 from momentlp.solving.attempt import Attempt, Request, remaining_options, run_attempt
 from momentlp.solving.backend_call import CallerFunction
@@ -338,9 +338,8 @@ def _warn_if_only_labelled(problem: Problem, h: FloatArray) -> None:
     labelled_set = np.zeros(problem.n_points)
     labelled_set[problem.labelled] = problem.caps[problem.labelled]
     if np.abs(h - labelled_set).max() < SAME_MEMBERSHIP and problem.labelled.size < problem.n_points:
-        warnings.warn(
+        warn_caller(
             f"the answer is the labelled set itself: with {problem.n_moments} moments and {problem.n_points} points no "
             "other set has its mean. Use a larger tolerance, or fewer moments: Kernel(landmarks=...), Spectral(...).",
             OnlyLabelledWarning,
-            stacklevel=4,
         )

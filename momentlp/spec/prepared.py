@@ -37,12 +37,16 @@ class Part:
         The features of ``rows``; None if they depend on which rows are labelled.
     sample : array or csr_array, optional
         The features of a sample that is not among the rows.
+    labels : tuple of two arrays, optional
+        The labelled rows that ``features`` were computed for, and how often each counts. None if features do not depend on
+        them.
     """
 
     fitted: FittedMap
     rows: Matrix | Chunked
     features: Matrix | Chunked | None
     sample: Matrix | None = None
+    labels: tuple[IndexArray, FloatArray] | None = None
 
     def with_labels(self, known: IndexArray | None, counts: FloatArray | None, weights: FloatArray) -> Part:
         """Return the part with its features, computing them if they depend on which rows are labelled.
@@ -56,7 +60,7 @@ class Part:
         weights : array
             How many points each row stands for; 0 for the rows of a sample.
         """
-        if self.features is not None:
+        if self.features is not None and (self.labels is None or self._has_labels(known, counts)):
             return self
         if known is None or counts is None:
             name = type(self.fitted.declared).__name__
@@ -65,7 +69,13 @@ class Part:
         fitted = self.fitted
         if isinstance(declared, TransductiveMap):
             fitted = declared.with_labels(fitted, known, counts, points=self.rows, weights=weights)
-        return replace(self, fitted=fitted, features=declared.training(self.rows, fitted))
+        return replace(self, fitted=fitted, features=declared.training(self.rows, fitted), labels=(known, counts))
+
+    def _has_labels(self, known: IndexArray | None, counts: FloatArray | None) -> bool:
+        """Return whether the features were computed for these labels."""
+        if self.labels is None or known is None or counts is None:
+            return False
+        return np.array_equal(self.labels[0], known) and np.array_equal(self.labels[1], counts)
 
 
 @dataclass(frozen=True, eq=False)
@@ -183,11 +193,7 @@ class Prepared:
         """
         known = as_indices(reject_index_labels(labelled, self.given), self.data.n_points, "labelled")
         rows, counts = self._rows_of_members(known, np.array(self.caps[known], dtype=np.float64))
-        parts = [
-            replace(part, fitted=part.with_labels(rows, counts, self._row_weights).fitted) if part.features is None else part
-            for part in self.parts
-        ]
-        return replace(self, parts=tuple(parts))
+        return replace(self, parts=tuple(part.with_labels(rows, counts, self._row_weights) for part in self.parts))
 
     def _build_problem(
         self, known: IndexArray | None, members: IndexArray | None, weight: FloatArray | None, mean: Any

@@ -384,9 +384,13 @@ class StandardError(_Width):
         size = float(counts.sum())
         if target.sample is None or size <= 1 or np.count_nonzero(counts) < 2:
             got = "only the mean was given" if target.sample is None else f"those given count as {size:g}"
+            advice = "give more, or a tolerance such as mlp.Relative(0.1)."
+            if np.count_nonzero(counts) >= 2:
+                advice = (
+                    "a weight is the number of points that a row stands for, so weights must not be scaled to a sum of 1."
+                )
             raise CompileError(
-                f"StandardError needs at least two labelled points to see how much they differ, but {got}: give more, or a "
-                "tolerance such as mlp.Relative(0.1)."
+                f"StandardError needs at least two labelled points to see how much they differ, but {got}: {advice}"
             )
         sample = target.sample.toarray() if is_sparse(target.sample) else np.asarray(target.sample, dtype=np.float64)
         deviation = sample - counts @ sample / size
