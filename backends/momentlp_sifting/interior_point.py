@@ -1,33 +1,38 @@
-r"""A primal-dual interior-point method for problems with many points and few moments.
+r"""A primal-dual interior-point method.
 
-It finds out which points lie near the hyperplane and which moments are active; the simplex method solves for those few. With
-``r = A^T h`` for the moments themselves, ``s = w - A y`` for the scores, and multipliers ``zl, zu >= 0`` of the bounds on h
-and ``vl, vu >= 0`` of those on r, the optimum is where::
+With ``r = A^T h`` for the moments themselves, ``s = w - A y`` for the scores, and multipliers ``zl, zu >= 0`` of the bounds
+on h and ``vl, vu >= 0`` of those on r, the optimum is where::
 
     zu - zl = s,    vu - vl = y,    A^T h = r,    h zl = (u - h) zu = (r - L) vl = (U - r) vu = 0
 
-and the central path has ``mu > 0`` in place of the last zero. A Newton step solves the normal equations, m x m::
+and the central path has ``mu > 0`` in place of the last zero. A Newton step solves the normal equations::
 
     (A^T D A + E) dy = right-hand side,    1/D = zl/h + zu/(u - h),    1/E = vl/(r - L) + vu/(U - r)
 
-D is large for undecided points, and E is small for active moments.
+D is large for undecided points, and E is small for active moments. :mod:`~momentlp_sifting.normal_equations` solves them.
+
+At first a few steps in single precision find out which points lie near the hyperplane and which moments are active:
+:func:`follow_central_path`. The small problem of those is solved by the simplex method, or, if it has many moments, by more
+steps in double precision: :mod:`~momentlp_sifting.vertex`.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable
-from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.linalg import LinAlgError, cho_factor, cho_solve
+from scipy.linalg import LinAlgError
 
 from momentlp.points.arrays import FloatArray, IndexArray
+from momentlp_sifting.columns import Columns, DenseColumns
+from momentlp_sifting.normal_equations import NormalEquations, Precision
+from momentlp_sifting.row_structure import RowStructure
 
-__all__ = ["DenseProgram", "Iterate", "follow_central_path"]
+__all__ = ["Iterate", "Program", "follow_central_path", "take_step"]
 
 STEP_FRACTION = 0.99  # how much of the distance to the nearest bound a step may take
 MIN_MU_FOR_SINGLE = 1e-3  # above this mu single precision is enough for the normal equations
@@ -35,38 +40,47 @@ MIN_MU_FOR_SINGLE = 1e-3  # above this mu single precision is enough for the nor
 # least-squares multipliers. Found by trial: this takes fewer steps than memberships of one half.
 START_MEMBERSHIP, START_MARGIN, START_MULTIPLIER_FACTOR = 0.3, 0.1, 1.5
 DECIDED_SHARE = 0.02  # a membership closer than this share of its cap to 0 or to the cap is decided
-MIN_RELATIVE_D = 1e-3  # points with a smaller D, relative to the largest, are left out of the normal equations
-MAX_RELATIVE_E = 30.0  # of moments with a larger E, relative to the diagonal of A^T D A, only the diagonal is kept
-N_CORRECTIONS = 2  # conjugate gradient steps that correct for what was left out
-MIN_CHUNK_POINTS, MAX_CHUNK_ENTRIES = 2048, 1 << 21  # rows of A that are multiplied at once
-MIN_WORK_FOR_THREADS = 3e7  # N m^2 from which threads save more time than they cost
 MAX_UNDECIDED_PER_MOMENT = 0.8  # undecided points per active moment, besides some spare ones, at which to stop
 MIN_MU = 1e-9  # at a smaller mu nothing more is learned
 
 
 @dataclass(frozen=True, eq=False)
-class DenseProgram:
-    """The problem ``max w . h, L <= A^T h <= U, 0 <= h <= u`` with dense A and every cap above 0.
+class Program:
+    """The problem ``max w . h, L <= A^T h <= U, 0 <= h <= u`` for the interior-point method; every cap is above 0.
 
-    ``threads`` is the maximum number of threads for products with A.
+    Attributes
+    ----------
+    Z : Columns
+        The columns that the moments are made of, n x q.
+    structure : RowStructure
+        How: ``A = Z S^T``.
+    weights, caps : array, shape (n,)
+    lower, upper : array, shape (m,)
     """
 
-    A: FloatArray
+    Z: Columns
+    structure: RowStructure
     weights: FloatArray
     caps: FloatArray
     lower: FloatArray
     upper: FloatArray
-    threads: int = 1
 
-    @cached_property
-    def single(self) -> NDArray[np.float32]:
-        """A in single precision."""
-        return self.A.astype(np.float32)
+    @classmethod
+    def dense(
+        cls, A: FloatArray, weights: FloatArray, caps: FloatArray, lower: FloatArray, upper: FloatArray, threads: int = 1
+    ) -> Program:
+        """Return the program of a dense matrix A whose moments share no columns."""
+        return cls(DenseColumns(A, threads), RowStructure.plain(A.shape[1]), weights, caps, lower, upper)
 
-    @cached_property
-    def squares(self) -> NDArray[np.float32]:
-        """The squares of the entries of A."""
-        return np.square(self.single)
+    @property
+    def threads(self) -> int:
+        """The maximum number of threads for matrices of products."""
+        return self.Z.threads
+
+    @property
+    def shape(self) -> tuple[int, int]:
+        """The number of points, and of moments."""
+        return self.Z.shape[0], self.structure.n_rows
 
     @cached_property
     def is_inequality(self) -> NDArray[np.bool_]:
@@ -82,6 +96,29 @@ class DenseProgram:
     def has_upper(self) -> NDArray[np.bool_]:
         """Which of those have an upper bound."""
         return self.is_inequality & np.isfinite(self.upper)
+
+    def forward(self, y: FloatArray, single: bool = False) -> FloatArray:
+        """Return A y, one number per point."""
+        return self.Z.multiply(self.structure.to_columns(y), single)
+
+    def adjoint(self, h: FloatArray, single: bool = False) -> FloatArray:
+        """Return A^T h, one number per moment."""
+        return self.structure.to_rows(self.Z.multiply_transposed(h, single))
+
+    def scores(self, y: FloatArray) -> FloatArray:
+        """Return ``w - A y``."""
+        return self.weights - self.forward(y)
+
+    def squares(self, weights: FloatArray) -> tuple[FloatArray, FloatArray]:
+        """Return the diagonals of ``Z^T D Z``, shape (q,), and of ``A^T D A``, shape (m,), with D = diag(weights)."""
+        columns = self.Z.squares(weights)
+        if not self.structure.has_pairs:
+            return columns, columns
+        return columns, self.structure.row_squares(columns, self.Z.multiply_transposed(weights, single=True))
+
+    def dense_rows(self, points: IndexArray, moments: IndexArray) -> FloatArray:
+        """Return A of some points and moments as an array."""
+        return self.structure.dense_rows(self.Z.dense(points), moments)
 
 
 class Direction(NamedTuple):
@@ -111,22 +148,22 @@ class Iterate:
     undecided: NDArray[np.bool_]  #: points that are neither in nor out yet
 
     @classmethod
-    def blank(cls, problem: DenseProgram) -> Iterate:
+    def blank(cls, problem: Program) -> Iterate:
         """Return an iterate without information: every point undecided, every moment active."""
-        n, m = problem.A.shape
+        n, m = problem.shape
         nothing, none = np.zeros(n), np.zeros(m)
         return cls(problem.caps / 2, none, none, nothing, nothing, none, none, 1.0, np.ones(m, bool), np.ones(n, bool))
 
     @classmethod
     @np.errstate(divide="ignore", invalid="ignore", over="ignore")
-    def first(cls, problem: DenseProgram) -> Iterate:
+    def first(cls, problem: Program, single: bool = True) -> Iterate:
         """Return the starting point: least squares, moved well inside the bounds.
 
         The memberships nearest to START_MEMBERSHIP that bring the moments near the middle of their bounds, and the
         multipliers that fit the weights. Both need the one matrix A^T A.
         """
-        A, caps, inequality = problem.single, problem.caps, problem.is_inequality
-        own = _multiply_transposed(problem.squares, np.ones(caps.size))
+        caps, inequality, everything = problem.caps, problem.is_inequality, np.ones(problem.caps.size)
+        squares, own = problem.squares(everything)
         both, usual = (
             problem.has_lower & problem.has_upper,
             np.sqrt(own) + 1e-300,
@@ -140,10 +177,13 @@ class Iterate:
         ):
             r[only] = bound[only] + sign * half[only]
         room = np.where(inequality, np.minimum(half, usual * 1e3) ** 2, 0.0)
-        system = _NormalEquations.of(A, np.ones(caps.size), room + 1e-6 * own, own, problem.threads)
-        h = START_MEMBERSHIP * caps + _multiply(A, system.solve(r - _multiply_transposed(A, START_MEMBERSHIP * caps)))
-        y = START_MULTIPLIER_FACTOR * system.solve(_multiply_transposed(A, problem.weights))
-        pull = problem.weights - _multiply(A, y)
+        system = NormalEquations(
+            problem.Z, problem.structure, everything, room + 1e-6 * own, squares, Precision(), single=single
+        )
+        h = START_MEMBERSHIP * caps
+        h = h + problem.forward(system.solve(r - problem.adjoint(h, single)), single)
+        y = START_MULTIPLIER_FACTOR * system.solve(problem.adjoint(problem.weights, single))
+        pull = problem.weights - problem.forward(y, single)
         level = float(np.abs(problem.weights).mean()) / 4 or 0.25
         zl, v = np.maximum(-pull, 0.0) + level, np.minimum(level / half, 1.0)
         return cls(
@@ -155,7 +195,7 @@ class Iterate:
 
 
 def follow_central_path(
-    problem: DenseProgram, is_late: Callable[[], bool], max_steps: int = 60, spare: int = 120
+    problem: Program, is_late: Callable[[], bool], max_steps: int = 60, spare: int = 120
 ) -> tuple[Iterate, int]:
     """Follow the central path until there are about as many undecided points as active moments, as at a vertex.
 
@@ -163,7 +203,7 @@ def follow_central_path(
 
     Parameters
     ----------
-    problem : DenseProgram
+    problem : Program
     is_late : callable
         Called before each step; returns whether the time limit has passed.
     max_steps : int
@@ -182,7 +222,7 @@ def follow_central_path(
     except LinAlgError:
         return Iterate.blank(problem), 0
     for step in range(max_steps):
-        following = None if is_late() else _step(problem, now)
+        following = None if is_late() else take_step(problem, now, Precision(), single=now.mu > MIN_MU_FOR_SINGLE)
         if following is None:
             return now, step
         now = following
@@ -192,22 +232,21 @@ def follow_central_path(
 
 
 @np.errstate(divide="ignore", invalid="ignore", over="ignore")
-def _step(problem: DenseProgram, now: Iterate) -> Iterate | None:
+def take_step(problem: Program, now: Iterate, precision: Precision, single: bool) -> Iterate | None:
     """Take one step of Mehrotra's predictor-corrector method; return None on numerical trouble."""
     low, high = problem.has_lower, problem.has_upper
-    A = problem.single if now.mu > MIN_MU_FOR_SINGLE else problem.A
     room = Direction(now.h, now.r, now.h, problem.caps - now.h, now.r - problem.lower, problem.upper - now.r)
     gap_l, gap_u = np.where(low, room.vl, 1.0), np.where(high, room.vu, 1.0)
     D = 1.0 / (now.zl / room.zl + now.zu / room.zu)
     E = np.where(problem.is_inequality, 1.0 / (now.vl / gap_l + now.vu / gap_u), 0.0)
-    own = _multiply_transposed(problem.squares, D)
+    squares, own = problem.squares(D)
     E = np.minimum(E, 1e6 * (own + 1e-300))  # a moment far from its bounds must not overflow
     try:
-        system = _NormalEquations.of(A, D, E, own, problem.threads)
+        system = NormalEquations(problem.Z, problem.structure, D, E, squares, precision, single)
     except LinAlgError:
         return None
-    primal_error = now.r - _multiply_transposed(A, now.h)
-    dual_error_h = problem.weights - _multiply(A, now.y) - (now.zu - now.zl)
+    primal_error = now.r - problem.adjoint(now.h, single)
+    dual_error_h = problem.weights - problem.forward(now.y, single) - (now.zu - now.zl)
     dual_error_r = np.where(problem.is_inequality, now.y - (now.vu - now.vl), 0.0)
 
     def solve_direction(cl: Any, cu: Any, el: Any, eu: Any) -> tuple[FloatArray, Direction]:
@@ -215,8 +254,8 @@ def _step(problem: DenseProgram, now: Iterate) -> Iterate | None:
         el, eu = np.where(low, el, 0.0), np.where(high, eu, 0.0)
         towards = dual_error_h - cu / room.zu + cl / room.zl
         towards_v = dual_error_r - eu / gap_u + el / gap_l
-        dy = system.solve(_multiply_transposed(A, D * towards) - E * towards_v - primal_error)
-        dh, dr = D * (towards - _multiply(A, dy)), E * (dy + towards_v)
+        dy = system.solve(problem.adjoint(D * towards, single) - E * towards_v - primal_error)
+        dh, dr = D * (towards - problem.forward(dy, single)), E * (dy + towards_v)
         return dy, Direction(
             dh, dr, (cl - now.zl * dh) / room.zl, (cu + now.zu * dh) / room.zu,
             np.where(low, (el - now.vl * dr) / gap_l, 0.0), np.where(high, (eu + now.vu * dr) / gap_u, 0.0),
@@ -264,101 +303,3 @@ def _max_step(values: FloatArray, change: FloatArray) -> float:
     ratio = -change / values
     steepest = float(ratio.max(initial=0.0))
     return 1.0 / steepest if steepest > 0 else np.inf
-
-
-def _multiply(A: Any, y: FloatArray) -> FloatArray:
-    """Return A y, computed in the precision of A."""
-    return np.asarray(A @ y.astype(A.dtype), dtype=np.float64)
-
-
-def _multiply_transposed(A: Any, h: FloatArray) -> FloatArray:
-    """Return A^T h, computed in the precision of A."""
-    return np.asarray(h.astype(A.dtype) @ A, dtype=np.float64)
-
-
-class _NormalEquations(NamedTuple):
-    """``A^T D A + E``, factored, without its small parts.
-
-    Decided points have a much smaller D than undecided ones, and inactive moments have a much larger E than the diagonal of
-    A^T D A. Leaving the former out, and keeping only the diagonal of the latter, changes the step little and saves most
-    of the work.
-    """
-
-    tight: IndexArray
-    factor: Any
-    diagonal: FloatArray
-    whole: tuple[Any, FloatArray, FloatArray]
-    exact: bool
-
-    @classmethod
-    def of(cls, A: Any, D: FloatArray, E: FloatArray, own: FloatArray, threads: int) -> _NormalEquations:
-        """Build and factor the matrix; ``own`` is the diagonal of ``A^T D A``."""
-        whole = A, D, E
-        tight = np.flatnonzero(own * MAX_RELATIVE_E > E)
-        undecided = np.flatnonzero(D / D.max() > MIN_RELATIVE_D)
-        root = np.sqrt(D).astype(A.dtype)
-        if undecided.size < 0.7 * D.size:
-            A, root = A[undecided], root[undecided]
-        if 0 < tight.size < 0.8 * E.size:
-            A = np.take(A, tight, axis=1)
-        else:
-            tight = np.arange(E.size)
-        gram = _gram(A, root, threads)
-        rest = own[tight] - gram.diagonal()  # the diagonal of the points that are left out
-        return cls(tight, _factor(gram, E[tight] + np.maximum(rest, 0.0)), own + E, whole, A is whole[0])
-
-    def solve(self, right: FloatArray) -> FloatArray:
-        """Solve, with some steps of conjugate gradients that correct for what was left out."""
-        solution = self._solve_reduced(right)
-        if self.exact:
-            return solution
-        residual, towards, before = right - self._apply(solution), np.zeros_like(right), np.inf
-        for _ in range(N_CORRECTIONS):
-            step = self._solve_reduced(residual)
-            size = float(residual @ step)
-            if not size > 0:
-                break
-            towards = step + size / before * towards
-            moved, before = self._apply(towards), size
-            length = size / float(towards @ moved)
-            solution, residual = solution + length * towards, residual - length * moved
-        return solution
-
-    def _apply(self, y: FloatArray) -> FloatArray:
-        """Return ``(A^T D A + E) y``, with nothing left out."""
-        A, D, E = self.whole
-        return _multiply_transposed(A, D * _multiply(A, y)) + E * y
-
-    def _solve_reduced(self, right: FloatArray) -> FloatArray:
-        solution = np.asarray(right / self.diagonal)
-        solution[self.tight] = cho_solve(self.factor, right[self.tight], check_finite=False)
-        return solution
-
-
-def _gram(A: Any, root: Any, threads: int) -> FloatArray:
-    """Return ``A^T diag(root)^2 A``, summed over chunks of points; threads share the chunks if the matrix is large."""
-    n, m = A.shape
-    step = max(MIN_CHUNK_POINTS, -(-n // max(1, threads)) if n * m * m > MIN_WORK_FOR_THREADS else 0)
-    step = min(step, max(MIN_CHUNK_POINTS, MAX_CHUNK_ENTRIES // max(1, m)))
-    starts = range(0, n, step)
-
-    def part(start: int) -> Any:
-        rows = A[start : start + step] * root[start : start + step, None]
-        return rows.T @ rows
-
-    if threads < 2 or n * m * m <= MIN_WORK_FOR_THREADS:
-        return np.asarray(sum(map(part, starts)), dtype=np.float64)
-    with ThreadPoolExecutor(threads) as pool:
-        return np.asarray(sum(pool.map(part, starts)), dtype=np.float64)
-
-
-def _factor(gram: FloatArray, more: FloatArray) -> Any:
-    """Return the Cholesky factor of ``gram + diag(more)``, with a small ridge in case moments are linearly dependent."""
-    own = gram.diagonal() + more
-    for ridge in (1e-12, 1e-6):
-        np.fill_diagonal(gram, own * (1 + ridge) + ridge * float(own.mean()) * 0.1 + 1e-300)
-        try:
-            return cho_factor(gram, lower=True, check_finite=False)
-        except LinAlgError:
-            continue
-    raise LinAlgError

@@ -9,16 +9,32 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import partial
+from typing import Protocol
 
 import numpy as np
 from numpy.typing import NDArray
 
 from momentlp.points.arrays import FloatArray, IndexArray, one_entry_if_constant
 from momentlp.problem.moment_matrix import MomentMatrix
-from momentlp.problem.problem import Problem
 from momentlp_sifting.restricted_master import score_tolerance
 
-__all__ = ["PricingResult", "nearest_distance", "price_points", "side_memberships"]
+__all__ = ["Points", "PricingResult", "nearest_distance", "price_points", "side_memberships"]
+
+
+class Points(Protocol):
+    """What a pass needs: the columns of all points, their weights and their caps."""
+
+    @property
+    def A(self) -> MomentMatrix:  # noqa: N802  as everywhere
+        """The columns, N x q."""
+
+    @property
+    def weights(self) -> FloatArray:
+        """One weight for each point."""
+
+    @property
+    def caps(self) -> FloatArray:
+        """One cap for each point."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -47,13 +63,13 @@ class PricingResult:
 
 
 def price_points(
-    problem: Problem, y: FloatArray, before: FloatArray | None, taken: IndexArray, band: float, max_points: int
+    problem: Points, y: FloatArray, before: FloatArray | None, taken: IndexArray, band: float, max_points: int
 ) -> PricingResult:
     """Make a pass over all points.
 
     Parameters
     ----------
-    problem : Problem
+    problem : Points
     y : array of shape (m,)
         The multipliers now.
     before : array of shape (m,), optional
@@ -66,9 +82,9 @@ def price_points(
         About how many points may be added: first those that changed sides, by the size of their score, then the nearest.
     """
     unit = score_tolerance(one_entry_if_constant(problem.weights)[0])
-    share = max(1, max_points) / problem.n_points
+    share = max(1, max_points) / problem.A.shape[0]
     work = partial(_price_chunk, y=y, before=before, band=band, unit=unit, share=share)
-    fixed, chosen, rows, inside, n_changed, start = np.zeros(problem.n_moments), [], [], [], 0, 0
+    fixed, chosen, rows, inside, n_changed, start = np.zeros(problem.A.shape[1]), [], [], [], 0, 0
     for part in problem.A.scan(work, problem.weights, problem.caps, _SlicedIndices(taken)):
         n, sums, found, part_rows, part_inside, part_changed = part
         fixed += sums
@@ -116,7 +132,7 @@ def _price_chunk(
     return weights.size, A.T @ np.where(free & inside, caps, 0.0), found, A.rows(found), was_inside[found], changed.size
 
 
-def side_memberships(problem: Problem, y: FloatArray) -> FloatArray:
+def side_memberships(problem: Points, y: FloatArray) -> FloatArray:
     """Return the memberships at which a pass with these multipliers fixes the points: 0, or their cap."""
     parts = problem.A.scan(partial(_sides_of_chunk, y=y), problem.weights)
     inside = np.concatenate([np.unpackbits(bits, count=n).astype(bool) for n, bits in parts])
@@ -127,7 +143,7 @@ def _sides_of_chunk(A: MomentMatrix, weights: FloatArray, *, y: FloatArray) -> t
     return weights.size, np.packbits(weights - A @ y > 0)
 
 
-def nearest_distance(problem: Problem, y: FloatArray, count: int) -> float:
+def nearest_distance(problem: Points, y: FloatArray, count: int) -> float:
     """Return the absolute score within which the ``count`` points nearest to the hyperplane lie."""
     parts = list(problem.A.scan(partial(_nearest_of_chunk, y=y, count=count), problem.weights, problem.caps))
     distances = np.concatenate(parts)

@@ -26,7 +26,8 @@ from numpy.typing import NDArray
 from momentlp.backend.interface import Answer, Outcome
 from momentlp.points.arrays import FloatArray
 from momentlp.problem.problem import Problem
-from momentlp_sifting.interior_point import DenseProgram, follow_central_path
+from momentlp_sifting.interior_point import Program, follow_central_path
+from momentlp_sifting.vertex import find_vertex
 
 __all__ = ["InnerSolver", "Pair", "StoppedError", "WorkCounter", "score_tolerance", "solve_restricted"]
 
@@ -39,6 +40,8 @@ CROWDED_SHARE, CROWDED_FACTOR = 0.97, 4
 SCORE_TOLERANCE = 1e-9  # relative to the weights: points with a smaller score lie on the hyperplane
 MOMENT_TOLERANCE = 1e-9  # a moment further beyond its bound, in units of one point, is violated
 MAX_ENTRIES_AT_ONCE = 20_000  # a matrix with more entries does not go to the simplex method as a whole
+MAX_ENTRIES_IF_FEW_POINTS = 1_000_000  # the same, if there are not many more points than moments
+MIN_MOMENTS_FOR_VERTEX = 150  # below, the simplex method is as fast
 MAX_ROUNDS = 200  # of solving and pricing
 MAX_PENALTY = 1e8  # penalty of the artificial column above which the problem is infeasible
 
@@ -67,6 +70,8 @@ class WorkCounter:
         Restricted problems that were solved.
     largest : pair of int
         Points and moments of the largest of them.
+    vertices : int
+        How many of them the interior-point method solved to a vertex.
     """
 
     is_late: Callable[[], bool]
@@ -74,6 +79,7 @@ class WorkCounter:
     iterations: int = 0
     programs: int = 0
     largest: tuple[int, int] = (0, 0)
+    vertices: int = 0
 
     def count(self, answer: Answer, shape: tuple[int, int]) -> None:
         """Add a restricted problem that was solved."""
@@ -82,12 +88,12 @@ class WorkCounter:
         self.largest = max(self.largest, shape, key=math.prod)
 
 
-def solve_restricted(problem: DenseProgram, inner: InnerSolver, tally: WorkCounter, start: Pair | None = None) -> Pair:
+def solve_restricted(problem: Program, inner: InnerSolver, tally: WorkCounter, start: Pair | None = None) -> Pair:
     """Return the optimal vertex (h, y) of a dense problem.
 
     Parameters
     ----------
-    problem : DenseProgram
+    problem : Program
     inner : callable
         Solves a restricted problem from a start.
     tally : WorkCounter
@@ -100,17 +106,17 @@ def solve_restricted(problem: DenseProgram, inner: InnerSolver, tally: WorkCount
     StoppedError
         If the problem is infeasible, a limit was reached, or the inner solver failed.
     """
-    n, m = problem.A.shape
-    is_guess = start is None and n * m > MAX_ENTRIES_AT_ONCE and n > 2 * m
+    n, m = problem.shape
+    is_guess = start is None and n * m > MAX_ENTRIES_AT_ONCE and (n > 2 * m or n * m > MAX_ENTRIES_IF_FEW_POINTS)
     if is_guess:
         start = _guess_by_interior_point(problem, tally)
     master = _RestrictedMaster.around(problem, start)
     unit = score_tolerance(problem.weights)
     for _ in range(MAX_ROUNDS):
         h, y, infeasibility = master.solve(inner, tally)
-        scores = problem.weights - problem.A @ y
+        scores = problem.scores(y)
         changed = ~master.points & np.where(master.side, scores < -unit, scores > unit)
-        reached = h @ problem.A
+        reached = problem.adjoint(h)
         violated = ~master.moments & (np.maximum(reached - problem.upper, problem.lower - reached) > MOMENT_TOLERANCE)
         is_poor = infeasibility > MOMENT_TOLERANCE or int(changed.sum()) > int(master.points.sum())
         if is_poor and start is not None and not master.points.all():
@@ -148,19 +154,19 @@ class _RestrictedMaster:
         Penalty of the artificial column.
     """
 
-    def __init__(self, problem: DenseProgram, points: Mask, moments: Mask, side: Mask, start: Pair | None) -> None:
+    def __init__(self, problem: Program, points: Mask, moments: Mask, side: Mask, start: Pair | None) -> None:
         self.problem, self.points, self.moments, self.side, self.start = problem, points, moments, side, start
         self.n_restarts = 0
         self.penalty = 10.0 if start is None else min(MAX_PENALTY / 100, 10.0 * (1.0 + float(np.abs(start[1]).sum())))
 
     @classmethod
-    def around(cls, problem: DenseProgram, start: Pair | None, min_points: int = 0) -> _RestrictedMaster:
+    def around(cls, problem: Program, start: Pair | None, min_points: int = 0) -> _RestrictedMaster:
         """Choose the points (at least ``min_points``) and moments that matter at a start; without a start, all."""
-        n, m = problem.A.shape
+        n, m = problem.shape
         if start is None:
             return cls(problem, np.ones(n, dtype=bool), np.ones(m, dtype=bool), np.zeros(n, dtype=bool), None)
         h, y = start
-        scores = problem.weights - problem.A @ y
+        scores = problem.scores(y)
         moments = (y != 0) | (problem.lower == problem.upper)
         points = (h > 0) & (h < problem.caps)
         points |= np.where(scores > 0, h <= 0, h >= problem.caps)  # on the wrong side
@@ -174,24 +180,26 @@ class _RestrictedMaster:
         """Solve; return (h, y) for all points and moments, and the value of the artificial column (0 if feasible)."""
         whole, chosen, rows = self.problem, np.flatnonzero(self.points), np.flatnonzero(self.moments)
         if not rows.size:  # no active moment: every point of positive weight is in
-            return np.where(whole.weights > 0, whole.caps, 0.0), np.zeros(whole.A.shape[1]), 0.0
+            return np.where(whole.weights > 0, whole.caps, 0.0), np.zeros(whole.shape[1]), 0.0
         h = np.where(self.side & ~self.points, whole.caps, 0.0)
-        fixed = (h @ whole.A)[rows]  # what the fixed points add to the moments
-        A = whole.A[np.ix_(chosen, rows)]
+        fixed = whole.adjoint(h)[rows]  # what the fixed points add to the moments
+        A = whole.dense_rows(chosen, rows)
         weights, caps = whole.weights[chosen], whole.caps[chosen]
         lower, upper = whole.lower[rows] - fixed, whole.upper[rows] - fixed
         start = None if self.start is None else (self.start[0][chosen], self.start[1][rows])
+        answer = self._find_vertex(Program.dense(A, weights, caps, lower, upper, self.problem.threads), tally)
         first = caps / 2 if start is None else start[0]
         reached = first @ A
         excess = np.maximum(reached - upper, 0.0) - np.maximum(lower - reached, 0.0)
         largest = float(np.abs(excess).max(initial=0.0))
-        if largest > 0:  # the artificial column removes the excess of every row, at a penalty
+        if largest > 0 and answer is None:  # the artificial column removes the excess of every row, at a penalty
             A = np.vstack([A, -excess / largest])
             weights, caps = np.append(weights, -self.penalty), np.append(caps, 2 * largest)
             start = None if start is None else (np.append(start[0], 0.0), start[1])
-        answer = inner(Problem.from_arrays(A, lower, upper, weights=weights, caps=caps), start)
+        if answer is None:
+            answer = inner(Problem.from_arrays(A, lower, upper, weights=weights, caps=caps), start)
         tally.count(answer, (chosen.size, rows.size))
-        y = np.zeros(whole.A.shape[1])
+        y = np.zeros(whole.shape[1])
         if answer.membership is not None:
             h[chosen] = answer.membership[: chosen.size]
         if answer.multipliers is not None:
@@ -200,6 +208,17 @@ class _RestrictedMaster:
             raise StoppedError(answer, (h, y))
         self.start = h, np.where(np.abs(y) > 1e-12, y, 0.0)
         return h, y, float(answer.membership[chosen.size :].sum())
+
+    def _find_vertex(self, small: Program, tally: WorkCounter) -> Answer | None:
+        """Solve by the interior-point method if there are many moments; return None if that finds no vertex."""
+        if min(small.shape) < MIN_MOMENTS_FOR_VERTEX:
+            return None
+        pair, steps = find_vertex(small, tally.is_late)
+        tally.steps += steps
+        if pair is None:
+            return None
+        tally.vertices += 1
+        return Answer(Outcome.OPTIMAL, *pair, message="optimal")
 
     def add(self, changed: Mask, violated: Mask) -> None:
         """Add points that changed sides and moments that are violated."""
@@ -231,7 +250,7 @@ def _limit_fractional(caps: FloatArray, h: FloatArray, max_fractional: int) -> F
     return h
 
 
-def _guess_by_interior_point(problem: DenseProgram, tally: WorkCounter) -> Pair:
+def _guess_by_interior_point(problem: Program, tally: WorkCounter) -> Pair:
     """Return (h, y) of the interior-point method: decided points rounded to their bound, inactive moments to y = 0."""
     iterate, steps = follow_central_path(problem, tally.is_late)
     tally.steps += steps

@@ -16,15 +16,18 @@ import numpy as np
 
 from momentlp.backend.interface import Answer, Backend, Capability, Options, Outcome, Progress
 from momentlp.points.arrays import FloatArray, IndexArray, is_constant_vector
+from momentlp.problem.moment_matrix import MomentMatrix
 from momentlp.problem.problem import Problem
 from momentlp.runtime.blas_threads import n_cores
-from momentlp_sifting.interior_point import DenseProgram
+from momentlp_sifting.columns import Columns, DenseColumns, SparseColumns, is_mostly_sparse
+from momentlp_sifting.interior_point import Program
 from momentlp_sifting.pricing import PricingResult, nearest_distance, price_points, side_memberships
 from momentlp_sifting.restricted_master import Pair, StoppedError, WorkCounter, solve_restricted
+from momentlp_sifting.row_structure import RowStructure
 
 __all__ = ["SiftingRun"]
 
-AT_ONCE = 20_000, 40  # points, or points per moment, up to which there is no sampling
+AT_ONCE = 20_000, 60  # points, or points per moment, up to which there is no sampling
 MIN_SAMPLE, MIN_SAMPLE_PER_MOMENT = 4000, 16  # points, or points per moment, of the smallest sample
 SAMPLE_GROWTH = 16  # from one sample to the next
 BAND_WIDTH = 5.0  # half the width of the first band, in standard errors of the sample's hyperplane
@@ -33,9 +36,47 @@ N_NEAR_POINTS = 200  # points near the hyperplane of a start, in addition to tho
 MAX_ROUNDS = 100  # of pricing and solving
 MAX_THREADS = 8  # more do not make the interior-point method faster
 MAX_ITERATIONS_PER_MOMENT = 6  # simplex iterations per moment after which a start is discarded
-MAX_MOMENTS = 3000  # above this, the m x m matrices of the interior-point method are too large
+MAX_SIDE = (
+    12_000  # points or columns, whichever are fewer, above which the matrices of the interior-point method are too large
+)
 INNER_TOLERANCE = 1e-9  # feasibility tolerance of the restricted problems
 OUT_OF_TIME = Answer(Outcome.LIMIT, None, None, "time limit")
+
+
+@dataclass(frozen=True, eq=False)
+class Task:
+    """The points to sift, and the bounds on their moments.
+
+    Attributes
+    ----------
+    A : MomentMatrix
+        The columns Z that the moments are made of, of all points.
+    weights, caps : array, shape (N,)
+    lower, upper : array, shape (m,)
+    """
+
+    A: MomentMatrix
+    weights: FloatArray
+    caps: FloatArray
+    lower: FloatArray
+    upper: FloatArray
+
+    @classmethod
+    def from_rows(
+        cls, rows: FloatArray, weights: FloatArray, caps: FloatArray, lower: FloatArray, upper: FloatArray
+    ) -> Task:
+        """Return the task of points whose columns are an array."""
+        return cls(Problem.from_arrays(rows, -np.inf, np.inf).A, weights, caps, lower, upper)
+
+    @property
+    def n_points(self) -> int:
+        """N."""
+        return self.A.shape[0]
+
+    @property
+    def n_columns(self) -> int:
+        """The number of columns."""
+        return self.A.shape[1]
 
 
 class SiftingRun:
@@ -56,6 +97,8 @@ class SiftingRun:
         self.tally, self.passes, self.started = WorkCounter(self.is_late), 0, time.perf_counter()
         self.used_inner_backend = False
         self.threads = options.threads or min(n_cores(), MAX_THREADS)
+        self.structure = RowStructure.of(problem)
+        self.task = Task(self.structure.matrix(problem), problem.weights, problem.caps, problem.lower, problem.upper)
 
     def run(self) -> Pair:
         """Return the optimum (h, y); where sifting finds none, let the inner backend solve the whole problem.
@@ -66,10 +109,10 @@ class SiftingRun:
             If there is no optimum, or a limit was reached.
         """
         problem, start = self.problem, self.options.start
-        if problem.n_moments <= MAX_MOMENTS:
+        if min(self.task.A.shape) <= MAX_SIDE:
             for begin in (None,) if start is None else (start, None):  # if a start misleads, try again without it
                 try:
-                    return self.solve(problem, begin)
+                    return self.solve(self.task, begin)
                 except StoppedError as stopped:
                     if stopped.answer.outcome is Outcome.LIMIT or (begin is None and problem.A.table is not None):
                         raise
@@ -82,98 +125,111 @@ class SiftingRun:
             raise StoppedError(answer, (h, y))
         return h, y
 
-    def solve(self, problem: Problem, start: Pair | None) -> Pair:
-        """Return the optimum of a problem: directly if it is small, otherwise from a sample of its points."""
-        n, m = problem.A.shape
-        size = max(MIN_SAMPLE, MIN_SAMPLE_PER_MOMENT * m, min(n // SAMPLE_GROWTH, self.room // (8 * m)))
-        if n <= max(AT_ONCE[0], AT_ONCE[1] * m, 2 * size):
-            return self.solve_dense(problem, start)
+    def solve(self, task: Task, start: Pair | None) -> Pair:
+        """Return the optimum of a task: directly if it is small, otherwise from a sample of its points."""
+        n, q = task.A.shape
+        size = max(MIN_SAMPLE, MIN_SAMPLE_PER_MOMENT * q, min(n // SAMPLE_GROWTH, self.room // (8 * q)))
+        if n <= max(AT_ONCE[0], AT_ONCE[1] * q, 2 * size):
+            return self.solve_at_once(task, start)
         if start is not None:
-            between = (start[0] > 0) & (start[0] < problem.caps)
-            return self.sift(problem, start[1], self.find_band(problem, start[1], int(between.sum())))
-        live: Any = n if is_constant_vector(problem.caps) and problem.caps[0] > 0 else np.flatnonzero(problem.caps > 0)
+            between = (start[0] > 0) & (start[0] < task.caps)
+            return self.sift(task, start[1], self.find_band(task, start[1], int(between.sum())))
+        live: Any = n if is_constant_vector(task.caps) and task.caps[0] > 0 else np.flatnonzero(task.caps > 0)
         if np.ndim(live) and live.size <= 2 * size:
-            return self.solve_dense(problem, None)
+            return self.solve_at_once(task, None)
         chosen = np.sort(self.random.choice(live, size, replace=False))
-        rows, weights, caps = problem.A.rows(chosen), problem.weights[chosen], problem.caps[chosen]
-        self.passes += problem.A.table is not None  # rows in memory cost no pass
-        share = float(caps.sum()) / float(problem.caps.sum())
-        sample = Problem.from_arrays(rows, share * problem.lower, share * problem.upper, weights=weights, caps=caps)
+        rows, weights, caps = task.A.rows(chosen), task.weights[chosen], task.caps[chosen]
+        self.passes += task.A.table is not None  # rows in memory cost no pass
+        share = float(caps.sum()) / float(task.caps.sum())
+        sample = Task.from_rows(rows, weights, caps, share * task.lower, share * task.upper)
         try:
             _, y = self.solve(sample, None)
         except StoppedError as stopped:
             if stopped.answer.outcome is Outcome.LIMIT:
                 raise StoppedError(stopped.answer, (np.zeros(n), stopped.pair[1])) from None
             y = stopped.pair[1]  # a sample may be infeasible where the whole is not
-        error = float(np.median(np.abs(weights - rows @ y))) * float(np.sqrt(max(1, int(np.count_nonzero(y))) / size))
+        scores = weights - rows @ self.structure.to_columns(y)
+        error = float(np.median(np.abs(scores))) * float(np.sqrt(max(1, int(np.count_nonzero(y))) / size))
         del rows, sample  # free the memory before the next, equally large, arrays
-        return self.sift(problem, y, BAND_WIDTH * error)
+        return self.sift(task, y, BAND_WIDTH * error)
 
-    def solve_dense(self, problem: Problem, start: Pair | None) -> Pair:
-        """Solve a problem whose rows all fit in memory."""
-        live = np.flatnonzero(problem.caps > 0)
+    def solve_at_once(self, task: Task, start: Pair | None) -> Pair:
+        """Solve a task whose points all fit in memory."""
+        live = np.flatnonzero(task.caps > 0)
         if not live.size:
-            return np.zeros(problem.n_points), np.zeros(problem.n_moments)
-        rows = problem.A.rows(slice(None) if live.size == problem.n_points else live)
-        dense = DenseProgram(rows, problem.weights[live], problem.caps[live], problem.lower, problem.upper, self.threads)
-        h = np.zeros(problem.n_points)
+            return np.zeros(task.n_points), np.zeros(self.structure.n_rows)
+        points = slice(None) if live.size == task.n_points else live
+        program = Program(
+            self.columns(task, points), self.structure, task.weights[live], task.caps[live], task.lower, task.upper
+        )
+        h = np.zeros(task.n_points)
         try:
             h[live], y = solve_restricted(
-                dense, self.solve_inner, self.tally, None if start is None else (start[0][live], start[1])
+                program, self.solve_inner, self.tally, None if start is None else (start[0][live], start[1])
             )
         except StoppedError as stopped:
             h[live] = stopped.pair[0]
             raise StoppedError(stopped.answer, (h, stopped.pair[1])) from None
         return h, y
 
-    def sift(self, problem: Problem, y: FloatArray, band: float) -> Pair:
+    def columns(self, task: Task, points: Any) -> Columns:
+        """Return the columns of some points of a task, sparse if most of their entries are zero."""
+        if is_mostly_sparse(task.A):
+            return SparseColumns.of(task.A, points, self.threads)
+        return DenseColumns(task.A.rows(points), self.threads)
+
+    def sift(self, task: Task, y: FloatArray, band: float) -> Pair:
         """Price all points and solve the restricted problem of those near the hyperplane, until no point changes sides."""
-        max_points = max(2 * MIN_SAMPLE, self.room // (8 * problem.n_moments))
-        first, now = y, _Band.empty(problem, y)
+        max_points = max(2 * MIN_SAMPLE, self.room // (8 * task.n_columns))
+        structure = self.structure
+        first, now = y, _Band.empty(task, y)
         for _ in range(MAX_ROUNDS):
             if self.is_late():
                 raise StoppedError(OUT_OF_TIME, self.complete(now, y))
-            found = price_points(problem, y, now.sides_at if now.solved else None, now.points, band, max_points)
-            self.passes += problem is self.problem
-            self.write_log(f"{problem.n_points:,} points: {found.points.size:,} added, {found.n_changed:,} changed sides")
+            before = structure.to_columns(now.sides_at) if now.solved else None
+            found = price_points(task, structure.to_columns(y), before, now.points, band, max_points)
+            self.passes += task is self.task
+            self.write_log(f"{task.n_points:,} points: {found.points.size:,} added, {found.n_changed:,} changed sides")
             if now.solved and found.n_changed == 0:
                 return self.complete(now, y)
             is_narrow = found.n_changed > now.points.size // 2 and now.points.size < max_points // 2
             if now.solved and is_narrow:  # begin again
-                band, y, now = BAND_GROWTH * now.band, first, _Band.empty(problem, first)
+                band, y, now = BAND_GROWTH * now.band, first, _Band.empty(task, first)
                 continue
             if now.points.size + found.points.size == 0:
-                band = self.find_band(problem, y)
+                band = self.find_band(task, y)
                 continue
             now = now.with_points(found, y, band)
             try:
                 now.h, y = solve_restricted(
-                    now.to_program(found.fixed, self.threads),
+                    now.to_program(structure, found.fixed, self.threads),
                     self.solve_inner,
                     self.tally,
                     (now.h, y) if now.solved else None,
                 )
             except StoppedError as stopped:
-                if stopped.answer.outcome is Outcome.INFEASIBLE and now.points.size < min(max_points // 2, problem.n_points):
-                    band, y, now = BAND_GROWTH * max(now.band, 1e-3), first, _Band.empty(problem, first)
+                if stopped.answer.outcome is Outcome.INFEASIBLE and now.points.size < min(max_points // 2, task.n_points):
+                    band, y, now = BAND_GROWTH * max(now.band, 1e-3), first, _Band.empty(task, first)
                     continue
                 now.h = stopped.pair[0]
                 raise StoppedError(stopped.answer, self.complete(now, stopped.pair[1])) from None
             now.solved = True
-            band = float(np.median(np.abs(now.rows @ (y - now.sides_at)))) / 4  # the next move will be smaller
+            moved = now.rows @ structure.to_columns(y - now.sides_at)
+            band = float(np.median(np.abs(moved))) / 4  # the next move will be smaller
         raise StoppedError(
             Answer(Outcome.FAILED, None, None, f"not finished after {MAX_ROUNDS} rounds"), self.complete(now, y)
         )
 
-    def find_band(self, problem: Problem, y: FloatArray, more: int = 0) -> float:
+    def find_band(self, task: Task, y: FloatArray, more: int = 0) -> float:
         """Return the half-width of a band with as many points as a vertex needs, and some more."""
-        self.passes += problem is self.problem
-        return nearest_distance(problem, y, min(problem.n_points, more + 2 * int(np.count_nonzero(y)) + N_NEAR_POINTS))
+        self.passes += task is self.task
+        count = min(task.n_points, more + 2 * int(np.count_nonzero(y)) + N_NEAR_POINTS)
+        return nearest_distance(task, self.structure.to_columns(y), count)
 
     def complete(self, now: _Band, y: FloatArray) -> Pair:
         """Return (h, y) of all points: those of the restricted problem, and the others at 0 or at their cap."""
-        self.passes += now.problem is self.problem
-        h = side_memberships(now.problem, now.sides_at)
+        self.passes += now.task is self.task
+        h = side_memberships(now.task, self.structure.to_columns(now.sides_at))
         h[now.points] = now.h
         return h, y
 
@@ -235,7 +291,7 @@ class _Band:
     Attributes
     ----------
     points, rows, h : arrays
-        Their indices, their rows of A, and their memberships.
+        Their indices, their rows of Z, and their memberships.
     sides_at : array, shape (m,)
         The multipliers that fixed all other points on their sides.
     band : float
@@ -244,7 +300,7 @@ class _Band:
         Whether h is the answer to a restricted problem.
     """
 
-    problem: Problem
+    task: Task
     points: IndexArray
     rows: FloatArray
     h: FloatArray
@@ -253,22 +309,22 @@ class _Band:
     solved: bool = False
 
     @classmethod
-    def empty(cls, problem: Problem, y: FloatArray) -> _Band:
+    def empty(cls, task: Task, y: FloatArray) -> _Band:
         """Return a band without points."""
-        return cls(problem, np.zeros(0, dtype=np.intp), np.zeros((0, problem.n_moments)), np.zeros(0), y)
+        return cls(task, np.zeros(0, dtype=np.intp), np.zeros((0, task.n_columns)), np.zeros(0), y)
 
     def with_points(self, found: PricingResult, y: FloatArray, band: float) -> _Band:
         """Return it with the points that a pass found, each on its former side: a feasible h stays feasible."""
-        sides = np.where(found.inside, self.problem.caps[found.points], 0.0)
+        sides = np.where(found.inside, self.task.caps[found.points], 0.0)
         if not self.points.size:
-            return _Band(self.problem, found.points, found.rows, sides, y, band)
+            return _Band(self.task, found.points, found.rows, sides, y, band)
         points = np.concatenate([self.points, found.points])
         order = np.argsort(points)
         h, rows = np.concatenate([self.h, sides])[order], np.vstack([self.rows, found.rows])[order]
-        return _Band(self.problem, points[order], rows, h, y, self.band, self.solved)
+        return _Band(self.task, points[order], rows, h, y, self.band, self.solved)
 
-    def to_program(self, fixed: FloatArray, threads: int) -> DenseProgram:
+    def to_program(self, structure: RowStructure, fixed: FloatArray, threads: int) -> Program:
         """Return the restricted problem: the bounds, less what the fixed points add to the moments."""
-        whole = self.problem
+        whole, Z, fixed = self.task, DenseColumns(self.rows, threads), structure.to_rows(fixed)
         weights, caps = whole.weights[self.points], whole.caps[self.points]
-        return DenseProgram(self.rows, weights, caps, whole.lower - fixed, whole.upper - fixed, threads)
+        return Program(Z, structure, weights, caps, whole.lower - fixed, whole.upper - fixed)

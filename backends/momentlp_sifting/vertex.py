@@ -1,0 +1,270 @@
+r"""A small problem with many moments, solved to a vertex without the simplex method.
+
+The interior-point method runs in double precision until it is clear which points F are strictly between 0 and their cap,
+and which moments R are at a bound. Then linear equations give the vertex::
+
+    sum_{i in F} A_ij h_i = b_j - (what the others add)   for j in R        (the moments R are exactly at their bounds)
+    sum_{j in R} A_ij y_j = w_i                           for i in F        (the points F lie exactly on the hyperplane)
+
+If there are more points than moments, the set of optima has more than one point. Then h moves along the null space of the
+first equations, which changes neither the moments nor the weight, until enough memberships are at a bound. The result is
+kept only if no membership, no moment and no score is beyond its bound: then it is the optimum, whatever the
+interior-point method did.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.linalg import LinAlgError, LinAlgWarning, lapack, lstsq, qr
+
+from momentlp.points.arrays import FloatArray, IndexArray
+from momentlp_sifting.interior_point import Iterate, Program, take_step
+from momentlp_sifting.normal_equations import Precision
+
+__all__ = ["find_vertex"]
+
+Mask = NDArray[np.bool_]
+
+PRECISION = Precision(min_relative_d=1e-10, max_relative_e=1e8, n_corrections=2, refine=True)
+MAX_STEPS = 80
+FIRST_TRY_MU = 1e-3  # relative to the weights: before, it is not clear which points are fractional
+MAX_LATE_STEPS = 8  # at such a small mu: nothing more is learned
+# How many more fractional points than moments at a bound there may be, or fewer, where a vertex is looked for; but at a
+# smaller mu than LATE_MU, relative to the weights, any number: there are many optima then.
+MAX_SURPLUS, MIN_SURPLUS, LATE_MU = 0.1, 3, 1e-8
+MAX_REPAIRS = 6  # of one vertex
+MAX_WRONG = 0.05  # of all fractional points and moments at a bound: with more violations the guess is not worth a repair
+TOLERANCE = 1e-9  # of memberships relative to caps, of moments in points, and of scores relative to the weights
+
+
+def find_vertex(problem: Program, is_late: Callable[[], bool]) -> tuple[tuple[FloatArray, FloatArray] | None, int]:
+    """Return the optimal vertex (h, y) and the number of steps; None instead of the vertex if none is found.
+
+    Parameters
+    ----------
+    problem : Program
+        Dense, and small enough for some dozens of factorisations.
+    is_late : callable
+        Returns whether the time limit has passed.
+    """
+    unit = float(np.median(np.abs(problem.weights))) or 1.0
+    try:
+        now = Iterate.first(problem, single=False)
+    except LinAlgError:
+        return None, 0
+    if not (np.isfinite(now.y).all() and np.isfinite(now.h).all()):
+        return None, 0
+    tried: tuple[bytes, bytes] | None = None
+    n_late = 0
+    for step in range(1, MAX_STEPS + 1):
+        following = None if is_late() else take_step(problem, now, PRECISION, single=False)
+        if following is None:
+            return None, step
+        now = following
+        if now.mu > FIRST_TRY_MU * unit:
+            continue
+        between, at_bound = _guess_vertex(problem, now, unit)
+        guess = between.tobytes(), at_bound.tobytes()
+        surplus = abs(int(between.sum()) - int(at_bound.sum()))
+        is_clear = surplus <= MAX_SURPLUS * int(at_bound.sum()) + MIN_SURPLUS or now.mu < LATE_MU * unit
+        if guess != tried and is_clear:
+            tried = guess
+            pair = _repair_vertex(problem, now, between, at_bound, unit)
+            if pair is not None:
+                return pair, step
+        n_late += now.mu < LATE_MU * unit
+        if n_late > MAX_LATE_STEPS:
+            return None, step
+    return None, MAX_STEPS
+
+
+def _guess_vertex(problem: Program, now: Iterate, unit: float) -> tuple[Mask, Mask]:
+    """Return which points are probably fractional, and which moments at a bound.
+
+    Of the two factors of each product that tends to zero, the smaller one is the one that does.
+    """
+    caps = problem.caps
+    between = (now.h * unit > now.zl * caps) & ((caps - now.h) * unit > now.zu * caps)
+    size = np.sqrt(problem.Z.squares(np.full(caps.size, 1 / caps.size)))[problem.structure.column] + 1e-300
+    at_lower = problem.has_lower & ((now.r - problem.lower) * unit < now.vl * size**2 * caps.mean())
+    at_upper = problem.has_upper & ((problem.upper - now.r) * unit < now.vu * size**2 * caps.mean())
+    return between, at_lower | at_upper | ~problem.is_inequality
+
+
+def _repair_vertex(
+    problem: Program, now: Iterate, between: Mask, at_bound: Mask, unit: float
+) -> tuple[FloatArray, FloatArray] | None:
+    """Return (h, y) at the vertex of these points and moments, or of a few more or less; None if it is not optimal.
+
+    Near the optimum, a moment that the vertex violates belongs to those at a bound, and a point on the wrong side of the
+    hyperplane to the fractional ones. A membership beyond a bound, or a multiplier of the wrong sign, belongs to neither.
+    """
+    caps = problem.caps
+    side, upper = now.h > caps / 2, now.vu > now.vl
+    before = math.inf
+    for _ in range(MAX_REPAIRS):
+        F, R = np.flatnonzero(between), np.flatnonzero(at_bound)
+        pair = _solve_vertex(problem, now, F, R, side, upper)
+        if pair is None:
+            return None
+        found = _check(problem, *pair, unit)
+        if isinstance(found, tuple):
+            return found
+        n_wrong = found.count()
+        if n_wrong >= before or n_wrong > MAX_WRONG * (F.size + R.size):
+            return None
+        before = n_wrong
+        side = np.where(found.low | found.high, found.high, np.where(found.on_wrong_side, pair[0] > 0, side))
+        upper = np.where(found.below | found.above, found.above, upper)
+        between = (between | found.on_wrong_side) & ~(found.low | found.high)
+        at_bound = (at_bound | found.below | found.above) & ~found.of_wrong_sign
+    return None
+
+
+def _solve_vertex(
+    problem: Program, now: Iterate, F: IndexArray, R: IndexArray, side: Mask, upper: Mask
+) -> tuple[FloatArray, FloatArray] | None:
+    """Return (h, y) at the vertex of the points F and the moments R.
+
+    ``side`` says which of the other points are at their cap, ``upper`` which of the moments R are at their upper bound.
+    """
+    caps = problem.caps
+    h = np.where(side, caps, 0.0)
+    h[F] = now.h[F]
+    y = np.zeros(problem.lower.size)
+    y[R] = now.y[R]
+    if not (F.size and R.size):
+        return h, y
+    B = problem.dense_rows(F, R)
+    if R.size > F.size:
+        kept = _independent_moments(B, y[R])
+        y[np.delete(R, kept)] = 0.0
+        R, B = R[kept], B[:, kept]
+    bound = np.where(upper & np.isfinite(problem.upper) | ~np.isfinite(problem.lower), problem.upper, problem.lower)[R]
+    missing = bound - problem.adjoint(h)[R]
+    try:
+        dh, dy = _solve_both(B, missing, problem.weights[F] - B @ y[R])
+    except (LinAlgError, LinAlgWarning, ValueError):
+        return None
+    h[F] += dh
+    y[R] += dy
+    if F.size > R.size and (h[F] > 0).all() and (h[F] < caps[F]).all():
+        h[F] = _move_to_bounds(B, h[F], caps[F])
+        missing = bound - problem.adjoint(h)[R]
+        inside = (h[F] > 0) & (h[F] < caps[F])
+        if inside.any():
+            h[F[inside]] += _least_squares(B[inside].T, missing)
+    return (h, y) if np.isfinite(h).all() and np.isfinite(y).all() else None
+
+
+def _independent_moments(B: FloatArray, y: FloatArray) -> IndexArray:
+    """Return as many moments as there are points, linearly independent if possible, preferring large multipliers.
+
+    More moments at a bound than fractional points depend on each other: the others are at their bounds by themselves.
+    """
+    size = np.sqrt(np.square(B).sum(axis=0)) + 1e-300
+    weight = np.maximum(np.abs(y) * size, 1e-6 * float((np.abs(y) * size).max(initial=1e-300))) / size
+    _, order = qr(B * weight, mode="r", pivoting=True, check_finite=False)
+    return np.sort(order[: B.shape[0]])
+
+
+def _solve_both(B: FloatArray, missing: FloatArray, scores: FloatArray) -> tuple[FloatArray, FloatArray]:
+    """Return the smallest changes ``dh, dy`` with ``B^T dh = missing`` and ``B dy = scores``."""
+    if B.shape[0] != B.shape[1]:
+        return _least_squares(B.T, missing), _least_squares(B, scores)
+    factors, pivots, info = lapack.dgetrf(B)
+    if info == 0:
+        dy, _ = lapack.dgetrs(factors, pivots, scores)
+        dh, _ = lapack.dgetrs(factors, pivots, missing, trans=1)
+        # One step of refinement: the pair is then right to the last digits.
+        more_y, _ = lapack.dgetrs(factors, pivots, scores - B @ dy)
+        more_h, _ = lapack.dgetrs(factors, pivots, missing - dh @ B, trans=1)
+        if np.isfinite(dy + more_y).all() and np.isfinite(dh + more_h).all():
+            return dh + more_h, dy + more_y
+    return _least_squares(B.T, missing), _least_squares(B, scores)
+
+
+def _least_squares(matrix: FloatArray, right: FloatArray) -> FloatArray:
+    """Return the smallest solution of equations that may be too many or too few."""
+    return np.asarray(lstsq(matrix, right, cond=1e-13, lapack_driver="gelsy", check_finite=False)[0])
+
+
+def _move_to_bounds(B: FloatArray, h: FloatArray, caps: FloatArray) -> FloatArray:
+    """Return memberships with the same moments, of which no more are between their bounds than there are moments.
+
+    A direction in the null space of ``B^T`` changes no moment, nor the weight, because the points lie on the hyperplane.
+    Along it h moves until one membership is at a bound; that one is removed from the other directions.
+    """
+    directions, _, _ = qr(B, mode="full", pivoting=True, check_finite=False)
+    null = directions[:, min(B.shape) :]
+    h, free = h.copy(), np.ones(h.size, dtype=bool)
+    for column in range(null.shape[1]):
+        direction = np.where(free, null[:, column], 0.0)
+        size = float(np.abs(direction).max())
+        if size < 1e-11:
+            continue
+        direction = direction / size
+        with np.errstate(divide="ignore", invalid="ignore"):
+            up = np.where(direction > 1e-9, (caps - h) / direction, np.where(direction < -1e-9, -h / direction, np.inf))
+        at = int(np.argmin(up))
+        h = np.clip(h + float(up[at]) * direction, 0.0, caps)
+        h[at] = caps[at] if direction[at] > 0 else 0.0
+        free[at] = False
+        if column + 1 < null.shape[1]:
+            pivot = null[at, column]
+            null[:, column + 1 :] -= np.outer(null[:, column] / pivot, null[at, column + 1 :])
+            null[at, column + 1 :] = 0.0
+    return h
+
+
+@dataclass(frozen=True, eq=False)
+class _Violations:
+    """What keeps (h, y) from being an optimum.
+
+    Attributes
+    ----------
+    low, high : masks of points
+        Memberships below 0, and above their cap.
+    on_wrong_side : mask of points
+        At 0 with a positive score, or at their cap with a negative one.
+    below, above : masks of moments
+        Beyond their bounds.
+    of_wrong_sign : mask of moments
+        Multipliers of a bound that does not exist, or is not reached.
+    """
+
+    low: Mask
+    high: Mask
+    on_wrong_side: Mask
+    below: Mask
+    above: Mask
+    of_wrong_sign: Mask
+
+    def count(self) -> int:
+        """Return how many there are."""
+        masks = (self.low, self.high, self.on_wrong_side, self.below, self.above, self.of_wrong_sign)
+        return sum(int(mask.sum()) for mask in masks)
+
+
+def _check(problem: Program, h: FloatArray, y: FloatArray, unit: float) -> tuple[FloatArray, FloatArray] | _Violations:
+    """Return (h, y) if they meet every condition of an optimum, with what lies within rounding moved to its bound."""
+    caps = problem.caps
+    low, high = h < -TOLERANCE * caps, h > caps * (1 + TOLERANCE)
+    h = np.clip(h, 0.0, caps)
+    h = np.where(h < TOLERANCE * caps, 0.0, np.where(h > caps * (1 - TOLERANCE), caps, h))
+    reached, room = problem.adjoint(h), TOLERANCE * max(1.0, float(np.median(caps)))
+    scores = problem.scores(y)
+    on_wrong_side = ((h <= 0) & (scores > TOLERANCE * unit)) | ((h >= caps) & (scores < -TOLERANCE * unit))
+    wrong = (y > 0) & ~np.isfinite(problem.upper) | (y < 0) & ~np.isfinite(problem.lower)
+    wrong |= (y > 0) & problem.is_inequality & (problem.upper - reached > room)
+    wrong |= (y < 0) & problem.is_inequality & (reached - problem.lower > room)
+    found = _Violations(
+        low, high, on_wrong_side & ~(low | high), reached < problem.lower - room, reached > problem.upper + room,
+        wrong & (np.abs(y) > TOLERANCE * unit),
+    )  # fmt: skip
+    return found if found.count() else (h, np.where(wrong, 0.0, y))

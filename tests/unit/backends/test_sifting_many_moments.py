@@ -1,0 +1,226 @@
+"""The parts of sifting that make thousands of moments possible, each against plain dense algebra or another solver."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+import scipy.sparse as sp
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+import momentlp as mlp
+from momentlp_sifting.columns import DenseColumns, SparseColumns, is_mostly_sparse
+from momentlp_sifting.interior_point import Program
+from momentlp_sifting.normal_equations import NormalEquations, Precision
+from momentlp_sifting.row_structure import RowAlgebra, RowStructure
+from momentlp_sifting.vertex import find_vertex
+
+SPECS: dict[str, mlp.Spec] = {
+    "pairs": mlp.Spec(tolerance=mlp.StandardError(1.0)),
+    "pairs and a share": mlp.Spec(tolerance=mlp.Relative(0.1), constraints=[mlp.Share(0.1, 0.9)]),
+    "one side": mlp.Spec(tolerance=mlp.StandardError(1.0, side="lower")),
+    "sums": mlp.Spec(tolerance=mlp.Absolute(2.0)),
+    "some equations": mlp.Spec(features=mlp.Linear(), tolerance=mlp.Relative([0.0, 0.1, 0.0, 0.2, 0.1])),
+    "quadratic": mlp.Spec(features=mlp.Quadratic(), tolerance=mlp.StandardError(0.5)),
+}
+
+
+def compile_case(name: str, seed: int = 0, sparse: bool = False, n: int = 60) -> mlp.Problem:
+    random = np.random.default_rng(seed)
+    X: Any = random.normal(size=(n, 5))
+    X[: n // 4] += 1.0
+    if sparse:
+        X = sp.csr_array(np.where(np.abs(X) > 1.2, X, 0.0))
+    return SPECS[name].compile(X, labelled=np.arange(n // 6))
+
+
+@pytest.mark.parametrize(
+    ("name", "sparse"), [*((name, False) for name in SPECS), ("pairs and a share", True), ("sums", True)]
+)
+def test_columns_and_structure_are_the_moments(name: str, sparse: bool) -> None:
+    problem = compile_case(name, sparse=sparse)
+    structure, A, random = RowStructure.of(problem), problem.A.toarray(), np.random.default_rng(1)
+    Z = structure.matrix(problem).toarray()
+    n, m = A.shape
+    assert Z.shape == (n, structure.n_columns)
+    assert np.allclose(structure.dense_rows(Z, np.arange(m)), A, atol=1e-13)
+    some = random.permutation(m)[: m // 2]
+    assert np.allclose(structure.dense_rows(Z, some), A[:, some], atol=1e-13)
+    h, y, D = random.random(n), random.normal(size=m), random.random(n)
+    assert np.allclose(structure.to_rows(Z.T @ h), A.T @ h, atol=1e-12)
+    assert np.allclose(Z @ structure.to_columns(y), A @ y, atol=1e-12)
+    assert np.allclose(structure.row_squares(np.square(Z).T @ D, Z.T @ D), np.square(A).T @ D, atol=1e-12)
+
+
+def test_a_tolerance_on_the_mean_has_one_column_per_feature() -> None:
+    problem = compile_case("pairs")
+    structure = RowStructure.of(problem)
+    assert (problem.n_moments, structure.n_columns) == (10, 6)
+    assert RowStructure.of(compile_case("sums")).n_columns == 5
+
+
+@pytest.mark.parametrize("name", SPECS)
+@settings(max_examples=30, deadline=None)
+@given(seed=st.integers(0, 10**6))
+def test_the_equations_of_the_columns_are_those_of_the_moments(name: str, seed: int) -> None:
+    problem = compile_case(name)
+    structure, A, random = RowStructure.of(problem), problem.A.toarray(), np.random.default_rng(seed)
+    Z = structure.matrix(problem).toarray()
+    D, E = random.random(A.shape[0]), 10.0 ** random.uniform(-6, 3, size=A.shape[1])
+    algebra, b = RowAlgebra(structure, E), random.normal(size=A.shape[1])
+    c, level = algebra.to_columns(b)
+    inverse = np.column_stack([algebra.apply(unit) for unit in np.eye(structure.n_columns)])
+    x = algebra.to_rows(np.linalg.solve(Z.T @ (D[:, None] * Z) + inverse, c), b, level)
+    assert np.allclose(A.T @ (D * (A @ x)) + E * x, b, atol=1e-5)
+
+
+@pytest.mark.parametrize("name", SPECS)
+@pytest.mark.parametrize("n", [60, 4])  # with few points the equations are solved on their side
+@pytest.mark.parametrize("columns", ["dense", "sparse"])
+def test_a_step_solves_the_normal_equations(name: str, n: int, columns: str) -> None:
+    problem = compile_case(name)
+    structure, random = RowStructure.of(problem), np.random.default_rng(2)
+    matrix = structure.matrix(problem)
+    Z = matrix.toarray()[:n]
+    A = structure.dense_rows(Z, np.arange(structure.n_rows))
+    D, E = 10.0 ** random.uniform(-2, 2, size=n), 10.0 ** random.uniform(-3, 2, size=A.shape[1])
+    kind: Any = DenseColumns(Z, 2) if columns == "dense" else SparseColumns.of(matrix, slice(0, n), 2)
+    precision = Precision(0.0, np.inf, n_corrections=2, refine=True)
+    system = NormalEquations(kind, structure, D, E, np.square(Z).T @ D, precision, single=False)
+    b = random.normal(size=A.shape[1])
+    x = system.solve(b)
+    assert np.allclose(A.T @ (D * (A @ x)) + E * x, b, atol=1e-6)
+
+
+def test_leaving_points_and_moments_out_is_corrected() -> None:
+    random = np.random.default_rng(0)
+    Z = random.normal(size=(300, 20))
+    D = np.where(np.arange(300) < 40, 1.0, 1e-5)
+    E = np.where(np.arange(20) < 12, 0.1, 1e4)
+    b, right = random.normal(size=20), Z.T @ (D[:, None] * Z) + np.diag(E)
+    errors = []
+    for n_corrections in (0, 3):
+        precision = Precision(n_corrections=n_corrections)
+        system = NormalEquations(DenseColumns(Z), RowStructure.plain(20), D, E, np.square(Z).T @ D, precision, single=False)
+        assert not system.exact
+        errors.append(float(np.abs(right @ system.solve(b) - b).max()))
+    assert errors[1] < 0.05 * errors[0]
+
+
+@pytest.mark.parametrize("threads", [1, 2])
+@pytest.mark.parametrize("single", [False, True])
+def test_matrices_of_products_are_those_of_numpy(threads: int, single: bool) -> None:
+    random = np.random.default_rng(0)
+    Z, w, e = random.normal(size=(5000, 90)), random.random(5000), random.random(90)
+    points, columns = np.arange(0, 5000, 3), np.arange(0, 90, 2)
+    dense, close = DenseColumns(Z, threads), 1e-2 if single else 1e-9
+    assert np.allclose(dense.gram(w, None, None, single), Z.T @ (w[:, None] * Z), atol=close)
+    part = Z[np.ix_(points, columns)]
+    assert np.allclose(dense.gram(w, points, columns, single), part.T @ (w[points, None] * part), atol=close)
+    assert np.allclose(dense.outer(e, points, columns, single), (part * e[columns]) @ part.T, atol=close)
+    assert np.allclose(dense.squares(w), np.square(Z).T @ w, rtol=1e-4)
+
+
+def test_sparse_columns_are_centred_without_becoming_dense() -> None:
+    random = np.random.default_rng(0)
+    P, constant = sp.random_array((200, 30), density=0.1, rng=random, format="csr"), random.normal(size=30)
+    Z, w, e = P.toarray() + constant, random.random(200), random.random(30)
+    sparse, points, columns = SparseColumns(P, constant), np.arange(0, 200, 3), np.arange(0, 30, 2)
+    part = Z[np.ix_(points, columns)]
+    assert np.allclose(sparse.gram(w, points, columns, single=False), part.T @ (w[points, None] * part))
+    assert np.allclose(sparse.outer(e, points, columns, single=False), (part * e[columns]) @ part.T)
+    assert np.allclose(sparse.squares(w), np.square(Z).T @ w)
+    assert np.allclose(sparse.dense(points), Z[points])
+    assert np.allclose(sparse.multiply(e), Z @ e)
+    assert np.allclose(sparse.multiply_transposed(w), Z.T @ w)
+
+
+def test_only_tables_with_few_entries_count_as_sparse() -> None:
+    for density, is_sparse in ((0.05, True), (0.6, False)):
+        X = sp.random_array((100, 20), density=density, rng=np.random.default_rng(0), format="csr")
+        problem = mlp.Spec(tolerance=mlp.Absolute(1.0)).compile(X, labelled=np.arange(10))
+        assert is_mostly_sparse(problem.A) is is_sparse
+    assert not is_mostly_sparse(compile_case("sums").A)
+
+
+def small_program(seed: int, n: int, m: int, width: float) -> tuple[Program, mlp.Problem]:
+    random = np.random.default_rng(seed)
+    A = random.normal(size=(n, m))
+    A[: n // 3] += 0.4
+    A -= A[: n // 6].mean(axis=0)
+    upper = np.full(m, width)
+    program = Program.dense(A, np.ones(n), np.ones(n), -upper, upper)
+    return program, mlp.Problem.from_arrays(A, -upper, upper)
+
+
+@pytest.mark.parametrize("seed", range(8))
+@pytest.mark.parametrize(("n", "m", "width"), [(120, 15, 1.0), (80, 60, 2.0), (60, 90, 3.0), (100, 20, 1e-9)])
+def test_the_vertex_is_that_of_the_simplex_method(seed: int, n: int, m: int, width: float) -> None:
+    program, problem = small_program(seed, n, m, width)
+    pair, steps = find_vertex(program, lambda: False)
+    assert pair is not None
+    assert steps > 0
+    h, y = pair
+    best = mlp.solve(problem, "highs")
+    assert h.sum() == pytest.approx(best.objective, abs=1e-6)
+    fractional = int(((h > 0) & (h < 1)).sum())
+    assert fractional <= int((np.abs(np.abs(program.adjoint(h)) - width) < 1e-7).sum())
+    assert np.all(program.scores(y)[h <= 0] <= 1e-7)
+
+
+def test_among_many_optima_one_is_a_vertex() -> None:
+    """Fifty equal points on the hyperplane: any memberships of the right sum are optimal, and one is fractional."""
+    A = np.concatenate([np.full(50, 1.0), np.full(20, -1.0)])[:, None]
+    program = Program.dense(A, np.ones(70), np.ones(70), np.array([-3.5]), np.array([3.5]))
+    pair, _ = find_vertex(program, lambda: False)
+    assert pair is not None
+    assert pair[0].sum() == pytest.approx(43.5)
+    assert int(((pair[0] > 0) & (pair[0] < 1)).sum()) == 1
+
+
+def test_an_infeasible_program_has_no_vertex() -> None:
+    program = Program.dense(np.ones((30, 1)), np.ones(30), np.ones(30), np.array([40.0]), np.array([50.0]))
+    assert find_vertex(program, lambda: False)[0] is None
+
+
+def test_a_program_that_is_late_has_no_vertex() -> None:
+    assert find_vertex(small_program(0, 120, 15, 1.0)[0], lambda: True) == (None, 1)
+
+
+@pytest.mark.parametrize(
+    ("features", "tolerance"),
+    [
+        (mlp.Linear(), mlp.Absolute(8.0)),
+        (mlp.Linear(), mlp.StandardError(1.0)),
+        (mlp.Kernel(), mlp.Absolute(1.0)),
+        (mlp.Kernel(), mlp.StandardError(1.0)),
+    ],
+)
+def test_many_moments_have_the_optimum_of_highs(features: mlp.FeatureMap, tolerance: mlp.Tolerance) -> None:
+    random = np.random.default_rng(0)
+    X = random.normal(size=(1500, 200)) if isinstance(features, mlp.Linear) else random.normal(size=(400, 6))
+    X[: len(X) // 5] += 0.3
+    problem = mlp.Spec(features=features, tolerance=tolerance).compile(X, labelled=np.arange(len(X) // 8))
+    found, best = mlp.solve(problem, "sifting"), mlp.solve(problem, "highs")
+    assert found.status is best.status is mlp.Status.OPTIMAL
+    assert found.certificate.holds()
+    assert found.objective == pytest.approx(best.objective, rel=1e-7)
+
+
+@pytest.mark.parametrize("tolerance", [mlp.Absolute(4.0), mlp.StandardError(1.0)])
+def test_words_have_the_optimum_of_highs(tolerance: mlp.Tolerance) -> None:
+    random = np.random.default_rng(0)
+    frequency = 1 / (np.arange(400) + 10.0)
+    topic = frequency * np.exp(random.normal(size=400))
+    rows = [
+        np.unique(random.choice(400, 20, p=(topic if row < 240 else frequency) / (topic if row < 240 else frequency).sum()))
+        for row in range(1200)
+    ]
+    places = np.repeat(np.arange(1200), [row.size for row in rows])
+    X = sp.csr_array((np.ones(places.size), (places, np.concatenate(rows))), shape=(1200, 400))
+    problem = mlp.Spec(tolerance=tolerance).compile(X, labelled=np.arange(120))
+    found, best = mlp.solve(problem, "sifting"), mlp.solve(problem, "highs")
+    assert found.certificate.holds()
+    assert found.objective == pytest.approx(best.objective, rel=1e-7)
