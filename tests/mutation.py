@@ -33,11 +33,14 @@ QUICK_TESTS = (
     "tests/unit/spec",
     "tests/unit/backend",
     "tests/unit/solving/test_solve.py",
+    "tests/unit/points/test_chunked.py",
+    "tests/unit/estimator/test_classifier_constraints.py",
     "tests/unit/solving/test_isolation.py",
     "tests/contract/test_backends.py",
 )
 CHECK_TEST = "tests/unit/test_mutation_table.py"  # it fails on every mutant, because it compares the code with the table
 SURVIVED = "NO TEST"
+LINES_SHOWN = 20  # of the output of the tests, where none noticed a mutant
 TIMED_OUT = "the time limit"
 MAX_SECONDS = 900  # for all tests on one mutant, three times what they need: a mutant that hangs counts as noticed
 FAILURE = re.compile(r"^FAILED (\S+)", re.MULTILINE)
@@ -178,6 +181,7 @@ def _run_tests(root: Path, seconds: float) -> str:
         return TIMED_OUT
     failure = FAILURE.search(output)
     if failure is None or process.returncode != 1:  # an error outside a test is not a test that noticed
+        print("\n".join(output.splitlines()[-LINES_SHOWN:]), flush=True)  # which says what happened instead
         return SURVIVED
     return failure[1].removeprefix("tests/").partition("[")[0]
 
