@@ -19,7 +19,7 @@ steps in double precision: :mod:`~momentlp_sifting.vertex`.
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any, NamedTuple
 
@@ -32,7 +32,7 @@ from momentlp_sifting.columns import Columns, DenseColumns
 from momentlp_sifting.normal_equations import NormalEquations, Precision
 from momentlp_sifting.row_structure import RowStructure
 
-__all__ = ["Iterate", "Program", "follow_central_path", "take_step"]
+__all__ = ["DIVERGED", "Iterate", "Program", "follow_central_path", "take_step"]
 
 STEP_FRACTION = 0.99  # how much of the distance to the nearest bound a step may take
 MIN_MU_FOR_SINGLE = 1e-3  # above this mu single precision is enough for the normal equations
@@ -41,6 +41,7 @@ MIN_MU_FOR_SINGLE = 1e-3  # above this mu single precision is enough for the nor
 START_MEMBERSHIP, START_MARGIN, START_MULTIPLIER_FACTOR = 0.3, 0.1, 1.5
 DECIDED_SHARE = 0.02  # a membership closer than this share of its cap to 0 or to the cap is decided
 MAX_UNDECIDED_PER_MOMENT = 0.8  # undecided points per active moment, besides some spare ones, at which to stop
+DIVERGED = 1e4  # times the first mu: the problem has no feasible point
 MIN_MU = 1e-9  # at a smaller mu nothing more is learned
 
 
@@ -146,6 +147,7 @@ class Iterate:
     mu: float
     active: NDArray[np.bool_]  #: moments that are probably active at the optimum
     undecided: NDArray[np.bool_]  #: points that are neither in nor out yet
+    diverged: bool = False  #: whether the multipliers tend to infinity, as they do if there is no feasible point
 
     @classmethod
     def blank(cls, problem: Program) -> Iterate:
@@ -221,11 +223,14 @@ def follow_central_path(
             raise LinAlgError
     except LinAlgError:
         return Iterate.blank(problem), 0
+    first_mu = now.mu
     for step in range(max_steps):
         following = None if is_late() else take_step(problem, now, Precision(), single=now.mu > MIN_MU_FOR_SINGLE)
         if following is None:
             return now, step
         now = following
+        if now.mu > DIVERGED * first_mu:
+            return replace(now, diverged=True), step + 1
         if now.mu < MIN_MU or int(now.undecided.sum()) <= MAX_UNDECIDED_PER_MOMENT * int(now.active.sum()) + spare:
             return now, step + 1
     return now, max_steps

@@ -26,6 +26,7 @@ from numpy.typing import NDArray
 from momentlp.backend.interface import Answer, Outcome
 from momentlp.points.arrays import FloatArray
 from momentlp.problem.problem import Problem
+from momentlp_sifting.few_fractional import make_few_fractional
 from momentlp_sifting.interior_point import Program, follow_central_path
 from momentlp_sifting.vertex import find_vertex
 
@@ -39,6 +40,8 @@ N_EXTRA_POINTS = 100  # points near the hyperplane, in addition to those that a 
 CROWDED_SHARE, CROWDED_FACTOR = 0.97, 4
 SCORE_TOLERANCE = 1e-9  # relative to the weights: points with a smaller score lie on the hyperplane
 MOMENT_TOLERANCE = 1e-9  # a moment further beyond its bound, in units of one point, is violated
+ON_PLANE = 100.0  # times that tolerance: points of a guess that may lie on the hyperplane keep the side of their membership
+MANY_UNDECIDED = 4  # times as many undecided points as active moments: there are many optima
 MAX_ENTRIES_AT_ONCE = 20_000  # a matrix with more entries does not go to the simplex method as a whole
 MAX_ENTRIES_IF_FEW_POINTS = 1_000_000  # the same, if there are not many more points than moments
 MIN_MOMENTS_FOR_VERTEX = 150  # below, the simplex method is as fast
@@ -88,7 +91,9 @@ class WorkCounter:
         self.largest = max(self.largest, shape, key=math.prod)
 
 
-def solve_restricted(problem: Program, inner: InnerSolver, tally: WorkCounter, start: Pair | None = None) -> Pair:
+def solve_restricted(
+    problem: Program, inner: InnerSolver, tally: WorkCounter, start: Pair | None = None, *, is_part: bool = False
+) -> Pair:
     """Return the optimal vertex (h, y) of a dense problem.
 
     Parameters
@@ -100,6 +105,9 @@ def solve_restricted(problem: Program, inner: InnerSolver, tally: WorkCounter, s
         Counts the work.
     start : pair of arrays, optional
         (h, y) of a similar problem; without one the interior-point method finds a guess.
+    is_part : bool
+        Whether other points were fixed on their sides. Then a problem whose interior-point method diverges counts as
+        infeasible at once, because more points will be added.
 
     Raises
     ------
@@ -109,7 +117,7 @@ def solve_restricted(problem: Program, inner: InnerSolver, tally: WorkCounter, s
     n, m = problem.shape
     is_guess = start is None and n * m > MAX_ENTRIES_AT_ONCE and (n > 2 * m or n * m > MAX_ENTRIES_IF_FEW_POINTS)
     if is_guess:
-        start = _guess_by_interior_point(problem, tally)
+        start = _guess_by_interior_point(problem, tally, is_part)
     master = _RestrictedMaster.around(problem, start)
     unit = score_tolerance(problem.weights)
     for _ in range(MAX_ROUNDS):
@@ -121,7 +129,7 @@ def solve_restricted(problem: Program, inner: InnerSolver, tally: WorkCounter, s
         is_poor = infeasibility > MOMENT_TOLERANCE or int(changed.sum()) > int(master.points.sum())
         if is_poor and start is not None and not master.points.all():
             if master.n_restarts and not is_guess:  # restarts did not help: replace the caller's start
-                is_guess, start = True, _guess_by_interior_point(problem, tally)
+                is_guess, start = True, _guess_by_interior_point(problem, tally, is_part)
                 master = _RestrictedMaster.around(problem, start)
             else:
                 master.restart_larger(*start)
@@ -169,12 +177,14 @@ class _RestrictedMaster:
         scores = problem.scores(y)
         moments = (y != 0) | (problem.lower == problem.upper)
         points = (h > 0) & (h < problem.caps)
-        points |= np.where(scores > 0, h <= 0, h >= problem.caps)  # on the wrong side
+        on_plane = np.abs(scores) <= ON_PLANE * score_tolerance(problem.weights)
+        points |= ~on_plane & np.where(scores > 0, h <= 0, h >= problem.caps)  # on the wrong side
         n_active = int(moments.sum())
         more = (CROWDED_FACTOR if n_active > CROWDED_SHARE * m else 1) * n_active + N_EXTRA_POINTS
         wanted = min(n, max(min_points, min(int(points.sum()), 4 * n_active) + more))
         points[np.argpartition(np.abs(scores), wanted - 1)[:wanted]] = True
-        return cls(problem, points, moments, scores > 0, (_limit_fractional(problem.caps, h, n_active), y))
+        side = np.where(on_plane, h > problem.caps / 2, scores > 0)
+        return cls(problem, points, moments, side, (_limit_fractional(problem.caps, h, n_active), y))
 
     def solve(self, inner: InnerSolver, tally: WorkCounter) -> tuple[FloatArray, FloatArray, float]:
         """Solve; return (h, y) for all points and moments, and the value of the artificial column (0 if feasible)."""
@@ -250,9 +260,16 @@ def _limit_fractional(caps: FloatArray, h: FloatArray, max_fractional: int) -> F
     return h
 
 
-def _guess_by_interior_point(problem: Program, tally: WorkCounter) -> Pair:
+def _guess_by_interior_point(problem: Program, tally: WorkCounter, is_part: bool) -> Pair:
     """Return (h, y) of the interior-point method: decided points rounded to their bound, inactive moments to y = 0."""
     iterate, steps = follow_central_path(problem, tally.is_late)
     tally.steps += steps
+    if iterate.diverged and is_part:
+        raise StoppedError(
+            Answer(Outcome.INFEASIBLE, None, None, "the interior-point method diverges"), (iterate.h, iterate.y)
+        )
     h = np.where(iterate.undecided, iterate.h, np.where(iterate.h > problem.caps / 2, problem.caps, 0.0))
+    n_undecided, n_active = int(iterate.undecided.sum()), int(iterate.active.sum())
+    if n_undecided > MANY_UNDECIDED * n_active + N_EXTRA_POINTS:
+        h = make_few_fractional(problem.Z, h, problem.caps, np.random.default_rng(0))
     return h, np.where(iterate.active, iterate.y, 0.0)

@@ -31,6 +31,7 @@ AT_ONCE = 20_000, 60  # points, or points per moment, up to which there is no sa
 MIN_SAMPLE, MIN_SAMPLE_PER_MOMENT = 4000, 16  # points, or points per moment, of the smallest sample
 SAMPLE_GROWTH = 16  # from one sample to the next
 BAND_WIDTH = 5.0  # half the width of the first band, in standard errors of the sample's hyperplane
+MIN_BAND = 1e-6  # half the width of that band, relative to the weights: points on the hyperplane are in it despite rounding
 BAND_GROWTH = 3.0  # how much wider the band is made where it was too narrow
 N_NEAR_POINTS = 200  # points near the hyperplane of a start, in addition to those that a vertex needs
 MAX_ROUNDS = 100  # of pricing and solving
@@ -151,7 +152,7 @@ class SiftingRun:
         scores = weights - rows @ self.structure.to_columns(y)
         error = float(np.median(np.abs(scores))) * float(np.sqrt(max(1, int(np.count_nonzero(y))) / size))
         del rows, sample  # free the memory before the next, equally large, arrays
-        return self.sift(task, y, BAND_WIDTH * error)
+        return self.sift(task, y, max(BAND_WIDTH * error, MIN_BAND * float(np.median(np.abs(weights)))))
 
     def solve_at_once(self, task: Task, start: Pair | None) -> Pair:
         """Solve a task whose points all fit in memory."""
@@ -206,6 +207,7 @@ class SiftingRun:
                     self.solve_inner,
                     self.tally,
                     (now.h, y) if now.solved else None,
+                    is_part=now.points.size < task.n_points,
                 )
             except StoppedError as stopped:
                 if stopped.answer.outcome is Outcome.INFEASIBLE and now.points.size < min(max_points // 2, task.n_points):

@@ -23,7 +23,8 @@ from numpy.typing import NDArray
 from scipy.linalg import LinAlgError, LinAlgWarning, lapack, lstsq, qr
 
 from momentlp.points.arrays import FloatArray, IndexArray
-from momentlp_sifting.interior_point import Iterate, Program, take_step
+from momentlp_sifting.few_fractional import move_to_bounds
+from momentlp_sifting.interior_point import DIVERGED, Iterate, Program, take_step
 from momentlp_sifting.normal_equations import Precision
 
 __all__ = ["find_vertex"]
@@ -60,12 +61,14 @@ def find_vertex(problem: Program, is_late: Callable[[], bool]) -> tuple[tuple[Fl
     if not (np.isfinite(now.y).all() and np.isfinite(now.h).all()):
         return None, 0
     tried: tuple[bytes, bytes] | None = None
-    n_late = 0
+    n_late, first_mu = 0, now.mu
     for step in range(1, MAX_STEPS + 1):
         following = None if is_late() else take_step(problem, now, PRECISION, single=False)
         if following is None:
             return None, step
         now = following
+        if now.mu > DIVERGED * first_mu:
+            return None, step
         if now.mu > FIRST_TRY_MU * unit:
             continue
         between, at_bound = _guess_vertex(problem, now, unit)
@@ -154,7 +157,7 @@ def _solve_vertex(
     h[F] += dh
     y[R] += dy
     if F.size > R.size and (h[F] > 0).all() and (h[F] < caps[F]).all():
-        h[F] = _move_to_bounds(B, h[F], caps[F])
+        h[F] = move_to_bounds(B, h[F], caps[F])
         missing = bound - problem.adjoint(h)[R]
         inside = (h[F] > 0) & (h[F] < caps[F])
         if inside.any():
@@ -192,34 +195,6 @@ def _solve_both(B: FloatArray, missing: FloatArray, scores: FloatArray) -> tuple
 def _least_squares(matrix: FloatArray, right: FloatArray) -> FloatArray:
     """Return the smallest solution of equations that may be too many or too few."""
     return np.asarray(lstsq(matrix, right, cond=1e-13, lapack_driver="gelsy", check_finite=False)[0])
-
-
-def _move_to_bounds(B: FloatArray, h: FloatArray, caps: FloatArray) -> FloatArray:
-    """Return memberships with the same moments, of which no more are between their bounds than there are moments.
-
-    A direction in the null space of ``B^T`` changes no moment, nor the weight, because the points lie on the hyperplane.
-    Along it h moves until one membership is at a bound; that one is removed from the other directions.
-    """
-    directions, _, _ = qr(B, mode="full", pivoting=True, check_finite=False)
-    null = directions[:, min(B.shape) :]
-    h, free = h.copy(), np.ones(h.size, dtype=bool)
-    for column in range(null.shape[1]):
-        direction = np.where(free, null[:, column], 0.0)
-        size = float(np.abs(direction).max())
-        if size < 1e-11:
-            continue
-        direction = direction / size
-        with np.errstate(divide="ignore", invalid="ignore"):
-            up = np.where(direction > 1e-9, (caps - h) / direction, np.where(direction < -1e-9, -h / direction, np.inf))
-        at = int(np.argmin(up))
-        h = np.clip(h + float(up[at]) * direction, 0.0, caps)
-        h[at] = caps[at] if direction[at] > 0 else 0.0
-        free[at] = False
-        if column + 1 < null.shape[1]:
-            pivot = null[at, column]
-            null[:, column + 1 :] -= np.outer(null[:, column] / pivot, null[at, column + 1 :])
-            null[at, column + 1 :] = 0.0
-    return h
 
 
 @dataclass(frozen=True, eq=False)

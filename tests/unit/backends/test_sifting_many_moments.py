@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from typing import Any
 
 import numpy as np
@@ -12,6 +13,7 @@ from hypothesis import strategies as st
 
 import momentlp as mlp
 from momentlp_sifting.columns import DenseColumns, SparseColumns, is_mostly_sparse
+from momentlp_sifting.few_fractional import make_few_fractional
 from momentlp_sifting.interior_point import Program
 from momentlp_sifting.normal_equations import NormalEquations, Precision
 from momentlp_sifting.row_structure import RowAlgebra, RowStructure
@@ -224,3 +226,40 @@ def test_words_have_the_optimum_of_highs(tolerance: mlp.Tolerance) -> None:
     found, best = mlp.solve(problem, "sifting"), mlp.solve(problem, "highs")
     assert found.certificate.holds()
     assert found.objective == pytest.approx(best.objective, rel=1e-7)
+
+
+@pytest.mark.parametrize(("n", "q"), [(30, 4), (500, 20), (20_000, 8), (30, 40)])
+def test_few_memberships_stay_fractional_and_no_moment_changes(n: int, q: int) -> None:
+    random = np.random.default_rng(0)
+    Z, caps = random.normal(size=(n, q)), 10.0 ** random.uniform(-1, 1, size=n)
+    h = caps * random.uniform(0.05, 0.95, size=n)
+    few = make_few_fractional(DenseColumns(Z), h, caps, random)
+    assert int(((few > 0) & (few < caps)).sum()) <= q
+    assert (few >= 0).all()
+    assert (few <= caps).all()
+    assert np.allclose(Z.T @ few, Z.T @ h, atol=1e-7 * n)
+
+
+def test_columns_that_depend_on_each_other_leave_fewer_fractional() -> None:
+    random = np.random.default_rng(0)
+    category = np.eye(6)[random.integers(6, size=3000)]
+    Z = np.hstack([category, np.ones((3000, 1)), category[:, :2] - category[:, 2:4]])  # of rank 6
+    h = random.uniform(0.1, 0.9, size=3000)
+    few = make_few_fractional(DenseColumns(Z), h, np.ones(3000), random)
+    assert int(((few > 0) & (few < 1)).sum()) <= 6
+    assert np.allclose(Z.T @ few, Z.T @ h, atol=1e-6)
+
+
+def test_a_size_that_leaves_many_optima_is_solved_with_few_points() -> None:
+    """Only the size limits the set, so every point lies on the hyperplane: a small program must not hold all of them."""
+    random = np.random.default_rng(0)
+    X = random.normal(size=(30_000, 10))
+    X[:6000] += 0.4
+    spec = mlp.Spec(tolerance=mlp.StandardError(1.0), constraints=[mlp.Share(0.05, 0.1)])
+    found = mlp.solve(spec.compile(X, labelled=np.arange(300)), "sifting")
+    assert found.certificate.holds()
+    assert found.objective == pytest.approx(3000.0)
+    assert int(((found.membership > 0) & (found.membership < 1)).sum()) <= found.problem.n_moments
+    match = re.search(r"the largest of (\d+) points", found.message)
+    assert match is not None
+    assert int(match[1]) < 1000
