@@ -46,8 +46,8 @@ class Columns(Protocol):
     def outer(self, weights: FloatArray, points: IndexArray | None, columns: IndexArray | None, single: bool) -> FloatArray:
         """Return ``Z diag(weights) Z^T`` of some points and columns; None stands for all."""
 
-    def dense(self, points: IndexArray) -> FloatArray:
-        """Return the columns of some points as an array."""
+    def dense(self, points: IndexArray, columns: IndexArray | None = None) -> FloatArray:
+        """Return some columns of some points as a new array; None stands for all columns."""
 
 
 class DenseColumns:
@@ -123,9 +123,9 @@ class DenseColumns:
 
         return self._sum(part, self._chunks(chosen_columns.size, n), chosen_columns.size * n * n)
 
-    def dense(self, points: IndexArray) -> FloatArray:
-        """Return the columns of some points."""
-        return self.Z[points]
+    def dense(self, points: IndexArray, columns: IndexArray | None = None) -> FloatArray:
+        """Return some columns of some points."""
+        return self.Z[points] if columns is None else self.Z[np.ix_(points, columns)]
 
     def _chunks(self, n: int, m: int | None = None) -> list[slice]:
         m = self.shape[1] if m is None else m
@@ -214,9 +214,11 @@ class SparseColumns:
         result += level
         return result
 
-    def dense(self, points: IndexArray) -> FloatArray:
-        """Return the columns of some points as an array."""
-        return np.asarray(self.P[points].toarray() + self.constant, dtype=np.float64)
+    def dense(self, points: IndexArray, columns: IndexArray | None = None) -> FloatArray:
+        """Return some columns of some points as an array."""
+        if columns is None:
+            return np.asarray(self.P[points].toarray() + self.constant, dtype=np.float64)
+        return np.asarray(self.P[points][:, columns].toarray() + self.constant[columns], dtype=np.float64)
 
 
 def is_mostly_sparse(matrix: MomentMatrix) -> bool:

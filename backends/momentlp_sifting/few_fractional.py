@@ -21,17 +21,22 @@ from momentlp_sifting.columns import Columns
 __all__ = ["make_few_fractional", "move_to_bounds"]
 
 MIN_LEFT, LEFT_PER_COLUMN = 1000, 40  # fractional points, or points per column, up to which none are rounded
+MAX_COLUMNS = 300  # with more, null spaces take longer than another small program
 MAX_CORRECTIONS = 8  # of the memberships that make up for the rounding of the others
 MARGIN = 1e-6  # of the cap: memberships this close to a bound are rounded first
 NO_DIRECTION = 1e-11  # the largest entry of a direction that is zero
 
 
-def make_few_fractional(Z: Columns, h: FloatArray, caps: FloatArray, random: np.random.Generator) -> FloatArray:
-    """Return memberships with nearly the same ``Z^T h``, of which no more are fractional than there are columns.
+def make_few_fractional(
+    Z: Columns, columns: IndexArray, h: FloatArray, caps: FloatArray, random: np.random.Generator
+) -> FloatArray:
+    """Return memberships with nearly the same ``Z^T h`` in some columns, of which no more are fractional than these columns.
 
     Parameters
     ----------
     Z : Columns
+    columns : array of int
+        The columns whose sums stay the same.
     h, caps : array, shape (n,)
     random : Generator
         Rounds memberships up or down.
@@ -39,31 +44,33 @@ def make_few_fractional(Z: Columns, h: FloatArray, caps: FloatArray, random: np.
     Returns
     -------
     array, shape (n,)
-        Unchanged if the points that are kept cannot make up for the rounding of the others.
+        Unchanged if the points that are kept cannot make up for the rounding of the others, or there are too many columns.
     """
+    if columns.size > MAX_COLUMNS:
+        return h
     result = np.where(h > (1 - MARGIN) * caps, caps, np.where(h < MARGIN * caps, 0.0, h))
     fractional = np.flatnonzero((result > 0) & (result < caps))
-    max_left = max(MIN_LEFT, LEFT_PER_COLUMN * Z.shape[1])
+    max_left = max(MIN_LEFT, LEFT_PER_COLUMN * columns.size)
     while fractional.size > max_left:
         left = np.sort(random.choice(fractional, max(max_left, fractional.size // 2), replace=False))
         rounded = np.setdiff1d(fractional, left)
         result[rounded] = np.where(h[rounded] > random.random(rounded.size) * caps[rounded], caps[rounded], 0.0)
-        if not _make_up(Z, h, result, caps, left):
+        if not _make_up(Z, columns, h, result, caps, left):
             return h
         fractional = left[(result[left] > 0) & (result[left] < caps[left])]
-    result[fractional] = move_to_bounds(Z.dense(fractional), result[fractional], caps[fractional])
+    result[fractional] = move_to_bounds(Z.dense(fractional, columns), result[fractional], caps[fractional])
     return result
 
 
-def _make_up(Z: Columns, h: FloatArray, result: FloatArray, caps: FloatArray, left: IndexArray) -> bool:
-    """Change some memberships by least squares so that ``Z^T result`` is ``Z^T h``; return whether they can.
+def _make_up(Z: Columns, columns: IndexArray, h: FloatArray, result: FloatArray, caps: FloatArray, left: IndexArray) -> bool:
+    """Change some memberships by least squares so that ``Z^T result`` is ``Z^T h`` in some columns; return if they can.
 
     Memberships that would leave their bounds stay there, and the others make up for that too.
     """
     for _ in range(MAX_CORRECTIONS):
-        missing = Z.multiply_transposed(h - result)
+        missing = Z.multiply_transposed(h - result)[columns]
         room = np.minimum(result[left], caps[left] - result[left])
-        rows = Z.dense(left)
+        rows = Z.dense(left, columns)
         weighted = rows * room[:, None]
         gram = weighted.T @ rows
         np.fill_diagonal(gram, gram.diagonal() * (1 + 1e-10) + 1e-300)

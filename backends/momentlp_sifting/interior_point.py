@@ -41,6 +41,9 @@ MIN_MU_FOR_SINGLE = 1e-3  # above this mu single precision is enough for the nor
 START_MEMBERSHIP, START_MARGIN, START_MULTIPLIER_FACTOR = 0.3, 0.1, 1.5
 DECIDED_SHARE = 0.02  # a membership closer than this share of its cap to 0 or to the cap is decided
 MAX_UNDECIDED_PER_MOMENT = 0.8  # undecided points per active moment, besides some spare ones, at which to stop
+# How exactly the equations are solved: at first, and where mu hardly changes in some steps one after the other.
+LEVELS = Precision(), Precision(1e-5, 1e3, n_corrections=4), Precision(1e-8, 1e6, n_corrections=6)
+SLOW, MAX_SLOW = 0.9, 2
 DIVERGED = 1e4  # times the first mu: the problem has no feasible point
 MIN_MU = 1e-9  # at a smaller mu nothing more is learned
 
@@ -119,7 +122,7 @@ class Program:
 
     def dense_rows(self, points: IndexArray, moments: IndexArray) -> FloatArray:
         """Return A of some points and moments as an array."""
-        return self.structure.dense_rows(self.Z.dense(points), moments)
+        return self.structure.dense_rows(self.Z, points, moments)
 
 
 class Direction(NamedTuple):
@@ -223,11 +226,15 @@ def follow_central_path(
             raise LinAlgError
     except LinAlgError:
         return Iterate.blank(problem), 0
-    first_mu = now.mu
+    first_mu, level, n_slow = now.mu, 0, 0
     for step in range(max_steps):
-        following = None if is_late() else take_step(problem, now, Precision(), single=now.mu > MIN_MU_FOR_SINGLE)
+        single = now.mu > MIN_MU_FOR_SINGLE and level < len(LEVELS) - 1
+        following = None if is_late() else take_step(problem, now, LEVELS[level], single)
         if following is None:
             return now, step
+        n_slow = n_slow + 1 if SLOW * now.mu < following.mu <= now.mu / SLOW else 0
+        if n_slow >= MAX_SLOW and level < len(LEVELS) - 1:  # the steps are not exact enough
+            level, n_slow = level + 1, 0
         now = following
         if now.mu > DIVERGED * first_mu:
             return replace(now, diverged=True), step + 1

@@ -150,7 +150,9 @@ class _PointsSide:
         points: IndexArray | None,
         columns: IndexArray | None,
     ) -> None:
-        self.whole, self.points = whole, points
+        # Not the equations themselves: two objects that hold each other would keep their large matrices for long.
+        self.Z, self.single, self.points, self.n_points = whole.Z, whole.single, points, whole.D.size
+        self.has_pairs = whole.algebra.structure.has_pairs
         structure, tight, q = whole.algebra.structure, whole.tight, squares.size
         k = np.maximum(whole.algebra.k, MIN_E * squares + 1e-300)
         inverse = 1 / k  # K without pairs
@@ -178,17 +180,16 @@ class _PointsSide:
         full = np.zeros(self.inverse.size)
         full[self.tight] = c
         z = self._multiply_K(full)
-        single = self.whole.single
-        u = cho_solve(self.factor, self._pick(self.whole.Z.multiply(z, single)), check_finite=False)
+        u = cho_solve(self.factor, self._pick(self.Z.multiply(z, self.single)), check_finite=False)
         everywhere = u
         if self.points is not None:
-            everywhere = np.zeros(self.whole.D.size)
+            everywhere = np.zeros(self.n_points)
             everywhere[self.points] = u
-        return np.asarray((z - self._multiply_K(self.whole.Z.multiply_transposed(everywhere, single)))[self.tight])
+        return np.asarray((z - self._multiply_K(self.Z.multiply_transposed(everywhere, self.single)))[self.tight])
 
     def _multiply_K(self, c: FloatArray) -> FloatArray:  # noqa: N802  K as in the formulas
         result = self.inverse * c
-        if self.whole.algebra.structure.has_pairs:
+        if self.has_pairs:
             result += self.mixed * c[-1]
             result[-1] += float(self.mixed @ c) + self.corner * c[-1]
         return result

@@ -24,10 +24,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from momentlp.backend.interface import Answer, Outcome
-from momentlp.points.arrays import FloatArray
+from momentlp.points.arrays import FloatArray, IndexArray
 from momentlp.problem.problem import Problem
 from momentlp_sifting.few_fractional import make_few_fractional
-from momentlp_sifting.interior_point import Program, follow_central_path
+from momentlp_sifting.interior_point import Iterate, Program, follow_central_path
 from momentlp_sifting.vertex import find_vertex
 
 __all__ = ["InnerSolver", "Pair", "StoppedError", "WorkCounter", "score_tolerance", "solve_restricted"]
@@ -42,6 +42,7 @@ SCORE_TOLERANCE = 1e-9  # relative to the weights: points with a smaller score l
 MOMENT_TOLERANCE = 1e-9  # a moment further beyond its bound, in units of one point, is violated
 ON_PLANE = 100.0  # times that tolerance: points of a guess that may lie on the hyperplane keep the side of their membership
 MANY_UNDECIDED = 4  # times as many undecided points as active moments: there are many optima
+MAX_COLUMNS_KEPT = 200  # all columns keep their sums where memberships are rounded, up to this number of columns
 MAX_ENTRIES_AT_ONCE = 20_000  # a matrix with more entries does not go to the simplex method as a whole
 MAX_ENTRIES_IF_FEW_POINTS = 1_000_000  # the same, if there are not many more points than moments
 MIN_MOMENTS_FOR_VERTEX = 150  # below, the simplex method is as fast
@@ -271,5 +272,17 @@ def _guess_by_interior_point(problem: Program, tally: WorkCounter, is_part: bool
     h = np.where(iterate.undecided, iterate.h, np.where(iterate.h > problem.caps / 2, problem.caps, 0.0))
     n_undecided, n_active = int(iterate.undecided.sum()), int(iterate.active.sum())
     if n_undecided > MANY_UNDECIDED * n_active + N_EXTRA_POINTS:
-        h = make_few_fractional(problem.Z, h, problem.caps, np.random.default_rng(0))
+        h = make_few_fractional(problem.Z, _columns_to_keep(problem, iterate), h, problem.caps, np.random.default_rng(0))
     return h, np.where(iterate.active, iterate.y, 0.0)
+
+
+def _columns_to_keep(problem: Program, iterate: Iterate) -> IndexArray:
+    """Return the columns whose sums must not change where memberships are rounded: all, or the active ones of very many.
+
+    Other moments may then be violated; pricing adds them.
+    """
+    n_columns = problem.Z.shape[1]
+    if n_columns <= MAX_COLUMNS_KEPT:
+        return np.arange(n_columns)
+    active = np.unique(problem.structure.column[iterate.active])
+    return np.append(active, n_columns - 1) if problem.structure.has_pairs else active

@@ -33,6 +33,7 @@ from momentlp.points.arrays import FloatArray, IndexArray
 from momentlp.problem.moment_block import MomentBlock
 from momentlp.problem.moment_matrix import MomentMatrix
 from momentlp.problem.problem import Problem
+from momentlp_sifting.columns import Columns
 
 __all__ = ["RowAlgebra", "RowStructure"]
 
@@ -149,9 +150,9 @@ class RowStructure:
         )
         return np.maximum(rows, 0.0)
 
-    def dense_rows(self, columns: FloatArray, rows: IndexArray) -> FloatArray:
-        """Return the given rows of the problem for some points, shape (n, len(rows)), from their columns, shape (n, q)."""
-        result = columns[:, self.column[rows]]
+    def dense_rows(self, Z: Columns, points: IndexArray, rows: IndexArray) -> FloatArray:
+        """Return the given rows of the problem for some points as an array, shape (len(points), len(rows))."""
+        result = Z.dense(points, self.column[rows])
         if self.has_pairs:
             place = np.full(self.n_rows, -1, dtype=np.intp)
             place[self.second] = np.arange(self.second.size)

@@ -193,6 +193,8 @@ class SiftingRun:
             self.write_log(f"{task.n_points:,} points: {found.points.size:,} added, {found.n_changed:,} changed sides")
             if now.solved and found.n_changed == 0:
                 return self.complete(now, y)
+            if 2 * found.points.size > task.n_points and task.A.table is None:  # most points lie near the hyperplane
+                return self.solve_at_once(task, None)
             is_narrow = found.n_changed > now.points.size // 2 and now.points.size < max_points // 2
             if now.solved and is_narrow:  # begin again
                 band, y, now = BAND_GROWTH * now.band, first, _Band.empty(task, first)

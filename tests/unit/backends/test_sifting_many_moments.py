@@ -47,9 +47,10 @@ def test_columns_and_structure_are_the_moments(name: str, sparse: bool) -> None:
     Z = structure.matrix(problem).toarray()
     n, m = A.shape
     assert Z.shape == (n, structure.n_columns)
-    assert np.allclose(structure.dense_rows(Z, np.arange(m)), A, atol=1e-13)
-    some = random.permutation(m)[: m // 2]
-    assert np.allclose(structure.dense_rows(Z, some), A[:, some], atol=1e-13)
+    some, points = random.permutation(m)[: m // 2], np.arange(0, n, 3)
+    for columns in (DenseColumns(Z), SparseColumns.of(structure.matrix(problem), slice(None), 1)):
+        assert np.allclose(structure.dense_rows(columns, np.arange(n), np.arange(m)), A, atol=1e-13)
+        assert np.allclose(structure.dense_rows(columns, points, some), A[np.ix_(points, some)], atol=1e-13)
     h, y, D = random.random(n), random.normal(size=m), random.random(n)
     assert np.allclose(structure.to_rows(Z.T @ h), A.T @ h, atol=1e-12)
     assert np.allclose(Z @ structure.to_columns(y), A @ y, atol=1e-12)
@@ -86,7 +87,7 @@ def test_a_step_solves_the_normal_equations(name: str, n: int, columns: str) -> 
     structure, random = RowStructure.of(problem), np.random.default_rng(2)
     matrix = structure.matrix(problem)
     Z = matrix.toarray()[:n]
-    A = structure.dense_rows(Z, np.arange(structure.n_rows))
+    A = structure.dense_rows(DenseColumns(Z), np.arange(n), np.arange(structure.n_rows))
     D, E = 10.0 ** random.uniform(-2, 2, size=n), 10.0 ** random.uniform(-3, 2, size=A.shape[1])
     kind: Any = DenseColumns(Z, 2) if columns == "dense" else SparseColumns.of(matrix, slice(0, n), 2)
     precision = Precision(0.0, np.inf, n_corrections=2, refine=True)
@@ -233,7 +234,7 @@ def test_few_memberships_stay_fractional_and_no_moment_changes(n: int, q: int) -
     random = np.random.default_rng(0)
     Z, caps = random.normal(size=(n, q)), 10.0 ** random.uniform(-1, 1, size=n)
     h = caps * random.uniform(0.05, 0.95, size=n)
-    few = make_few_fractional(DenseColumns(Z), h, caps, random)
+    few = make_few_fractional(DenseColumns(Z), np.arange(q), h, caps, random)
     assert int(((few > 0) & (few < caps)).sum()) <= q
     assert (few >= 0).all()
     assert (few <= caps).all()
@@ -245,7 +246,7 @@ def test_columns_that_depend_on_each_other_leave_fewer_fractional() -> None:
     category = np.eye(6)[random.integers(6, size=3000)]
     Z = np.hstack([category, np.ones((3000, 1)), category[:, :2] - category[:, 2:4]])  # of rank 6
     h = random.uniform(0.1, 0.9, size=3000)
-    few = make_few_fractional(DenseColumns(Z), h, np.ones(3000), random)
+    few = make_few_fractional(DenseColumns(Z), np.arange(9), h, np.ones(3000), random)
     assert int(((few > 0) & (few < 1)).sum()) <= 6
     assert np.allclose(Z.T @ few, Z.T @ h, atol=1e-6)
 
