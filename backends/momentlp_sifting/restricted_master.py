@@ -18,7 +18,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 from numpy.typing import NDArray
@@ -28,7 +28,7 @@ from momentlp.points.arrays import FloatArray, IndexArray
 from momentlp.problem.problem import Problem
 from momentlp_sifting.few_fractional import make_few_fractional
 from momentlp_sifting.interior_point import Iterate, Program, follow_central_path
-from momentlp_sifting.vertex import find_vertex
+from momentlp_sifting.vertex import find_vertex, polish_vertex
 
 __all__ = ["InnerSolver", "Pair", "StoppedError", "WorkCounter", "score_tolerance", "solve_restricted"]
 
@@ -209,6 +209,10 @@ class _RestrictedMaster:
             start = None if start is None else (np.append(start[0], 0.0), start[1])
         if answer is None:
             answer = inner(Problem.from_arrays(A, lower, upper, weights=weights, caps=caps), start)
+            if answer.outcome is Outcome.OPTIMAL and answer.membership is not None and answer.multipliers is not None:
+                small = Program.dense(A, weights, caps, lower, upper)
+                h_small, y_small = polish_vertex(small, answer.membership, answer.multipliers)
+                answer = replace(answer, membership=h_small, multipliers=y_small)
         tally.count(answer, (chosen.size, rows.size))
         y = np.zeros(whole.shape[1])
         if answer.membership is not None:

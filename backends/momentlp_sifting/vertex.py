@@ -27,7 +27,7 @@ from momentlp_sifting.few_fractional import move_to_bounds
 from momentlp_sifting.interior_point import DIVERGED, Iterate, Program, take_step
 from momentlp_sifting.normal_equations import Precision
 
-__all__ = ["find_vertex"]
+__all__ = ["find_vertex", "polish_vertex"]
 
 Mask = NDArray[np.bool_]
 
@@ -38,6 +38,7 @@ MAX_LATE_STEPS = 8  # at such a small mu: nothing more is learned
 # How many more fractional points than moments at a bound there may be, or fewer, where a vertex is looked for; but at a
 # smaller mu than LATE_MU, relative to the weights, any number: there are many optima then.
 MAX_SURPLUS, MIN_SURPLUS, LATE_MU = 0.1, 3, 1e-8
+MIN_MULTIPLIER, MAX_POLISHED = 1e-9, 1500  # of a moment at its bound; points and moments of a vertex that is polished
 MAX_REPAIRS = 6  # of one vertex
 MAX_WRONG = 0.05  # of all fractional points and moments at a bound: with more violations the guess is not worth a repair
 TOLERANCE = 1e-9  # of memberships relative to caps, of moments in points, and of scores relative to the weights
@@ -86,6 +87,27 @@ def find_vertex(problem: Program, is_late: Callable[[], bool]) -> tuple[tuple[Fl
     return None, MAX_STEPS
 
 
+def polish_vertex(problem: Program, h: FloatArray, y: FloatArray) -> tuple[FloatArray, FloatArray]:
+    """Return the vertex that (h, y) is to the tolerance of a solver, right to rounding; (h, y) itself if it is none.
+
+    A certificate is then computed sooner: residuals of 1e-9 in many moments would take a linear program to judge.
+
+    Parameters
+    ----------
+    problem : Program
+    h, y : array
+        The answer of another solver.
+    """
+    F = np.flatnonzero((h > 0) & (h < problem.caps))
+    R = np.flatnonzero((np.abs(y) > MIN_MULTIPLIER) | ~problem.is_inequality)
+    if not F.size == R.size <= MAX_POLISHED:
+        return h, y
+    pair = _solve_vertex(problem, (h, y), F, R, h > 0, y > 0)
+    unit = float(np.median(np.abs(problem.weights))) or 1.0
+    found = None if pair is None else _check(problem, *pair, unit)
+    return found if isinstance(found, tuple) else (h, y)
+
+
 def _guess_vertex(problem: Program, now: Iterate, unit: float) -> tuple[Mask, Mask]:
     """Return which points are probably fractional, and which moments at a bound.
 
@@ -112,7 +134,7 @@ def _repair_vertex(
     before = math.inf
     for _ in range(MAX_REPAIRS):
         F, R = np.flatnonzero(between), np.flatnonzero(at_bound)
-        pair = _solve_vertex(problem, now, F, R, side, upper)
+        pair = _solve_vertex(problem, (now.h, now.y), F, R, side, upper)
         if pair is None:
             return None
         found = _check(problem, *pair, unit)
@@ -130,17 +152,17 @@ def _repair_vertex(
 
 
 def _solve_vertex(
-    problem: Program, now: Iterate, F: IndexArray, R: IndexArray, side: Mask, upper: Mask
+    problem: Program, near: tuple[FloatArray, FloatArray], F: IndexArray, R: IndexArray, side: Mask, upper: Mask
 ) -> tuple[FloatArray, FloatArray] | None:
-    """Return (h, y) at the vertex of the points F and the moments R.
+    """Return (h, y) at the vertex of the points F and the moments R, near the given one.
 
     ``side`` says which of the other points are at their cap, ``upper`` which of the moments R are at their upper bound.
     """
     caps = problem.caps
     h = np.where(side, caps, 0.0)
-    h[F] = now.h[F]
+    h[F] = near[0][F]
     y = np.zeros(problem.lower.size)
-    y[R] = now.y[R]
+    y[R] = near[1][R]
     if not (F.size and R.size):
         return h, y
     B = problem.dense_rows(F, R)

@@ -12,18 +12,20 @@ from momentlp.problem.problem import Problem
 
 __all__ = ["choose_backend", "resolve_backend"]
 
-# Sifting is chosen within these limits, measured by benchmarks/speed/auto_rule.py.
-MIN_ENTRIES = 32_000  # N m: below, HiGHS on the whole problem is as fast
-MIN_POINTS_PER_MOMENT = 2  # with fewer points, sifting can leave out only few
-MAX_MOMENTS = 1500  # above, the m x m matrices of the interior-point method are too large
+# Sifting is chosen within these limits, measured by benchmarks/speed/auto_rule.py. A column is a feature: a tolerance on its
+# mean makes two moments of it.
+MIN_ENTRIES, MIN_SPARSE_ENTRIES = 32_000, 250_000  # N times columns: below, HiGHS on the whole problem is as fast
+MIN_POINTS_PER_SPARSE_COLUMN = 4  # of sparse features: with fewer points, the simplex method gains more from the zeros
+MAX_SIDE = 12_000  # points or columns, whichever are fewer: above, the matrices of the interior-point method are too large
 
 
 def choose_backend(problem: Problem, native: Mapping[str, Any] | None = None) -> str:
     """Return the name of the backend for a problem, chosen by its shape alone.
 
-    ``"sifting"`` if the features are read in chunks. Also if most moments are dense, there are at least twice as many points
-    as moments, at most 1500 moments, and at least 32,000 entries. ``"highs"`` otherwise. Both are always installed, so the
-    choice does not depend on which other backends are.
+    ``"sifting"`` if the features are read in chunks. Also if there are at least 32,000 entries, points times features, and
+    at most 12,000 points or at most 12,000 features. If most features are sparse, there must be at least 250,000 entries,
+    zeros included, and at least four points per feature. ``"highs"`` otherwise. Both are always installed, so the choice
+    does not depend on which other backends are.
 
     Parameters
     ----------
@@ -36,14 +38,19 @@ def choose_backend(problem: Problem, native: Mapping[str, Any] | None = None) ->
     >>> choose_backend(Problem.from_arrays([[-1.0], [1.0]], lower=0.0, upper=0.0))
     'highs'
     """
-    n, m = problem.n_points, problem.n_moments
     if native:
         return "highs"
     if problem.A.table is not None:
         return "sifting"
-    if 2 * sum(block.n_moments for block in problem.blocks if is_sparse(block.features)) >= m:
-        return "highs"
-    return "sifting" if n * m >= MIN_ENTRIES and n >= MIN_POINTS_PER_MOMENT * m and m <= MAX_MOMENTS else "highs"
+    n = problem.n_points
+    columns = [min(block.n_moments, int(block.features.shape[1])) for block in problem.blocks]
+    q = sum(columns)
+    n_sparse = sum(count for count, block in zip(columns, problem.blocks, strict=True) if is_sparse(block.features))
+    if 2 * n_sparse >= q:
+        is_large = n * q >= MIN_SPARSE_ENTRIES and n >= MIN_POINTS_PER_SPARSE_COLUMN * q
+    else:
+        is_large = n * q >= MIN_ENTRIES
+    return "sifting" if is_large and min(n, q) <= MAX_SIDE else "highs"
 
 
 def resolve_backend(backend: str | Backend, problem: Problem, native: Mapping[str, Any] | None = None) -> Backend:
