@@ -134,10 +134,14 @@ class DenseColumns:
         return [slice(start, start + step) for start in range(0, n, step)]
 
     def _sum(self, part: Any, spans: list[slice], work: float) -> FloatArray:
+        def run(span: slice) -> Any:
+            with np.errstate(invalid="ignore", over="ignore"):  # each thread has a state of its own; steps check the result
+                return part(span)
+
         if self.threads < 2 or work <= MIN_WORK_FOR_THREADS or len(spans) < 2:
-            return _add_up(map(part, spans))
+            return _add_up(map(run, spans))
         with ThreadPoolExecutor(self.threads) as pool:
-            return _add_up(pool.map(part, spans))
+            return _add_up(pool.map(run, spans))
 
 
 def _add_up(parts: Any) -> FloatArray:

@@ -25,6 +25,7 @@ from momentlp_sifting.row_structure import RowAlgebra, RowStructure
 __all__ = ["NormalEquations", "Precision"]
 
 POINTS_SIDE = 0.7  # points per column below which the equations are solved on the side of the points
+MAX_INVERSE = 1e30  # of an E on that side
 MIN_E = 1e-13  # relative to the diagonal of A^T D A; smaller ones have no digits on the side of the points
 
 
@@ -155,7 +156,8 @@ class _PointsSide:
         self.has_pairs = whole.algebra.structure.has_pairs
         structure, tight, q = whole.algebra.structure, whole.tight, squares.size
         k = np.maximum(whole.algebra.k, MIN_E * squares + 1e-300)
-        inverse = 1 / k  # K without pairs
+        # K without pairs; columns of zeros add nothing, and single precision must not overflow.
+        inverse = np.where(squares > 0, np.minimum(1 / k, MAX_INVERSE), 0.0)
         self.mixed, self.corner = np.zeros(q), 0.0
         if structure.has_pairs:
             own = structure.column[structure.second]

@@ -32,13 +32,13 @@ def gaussian(n: int, m: int) -> np.ndarray:
     return X
 
 
-def words(n: int, m: int) -> sp.csr_array:
+def words(n: int, m: int, n_words: int = WORDS) -> sp.csr_array:
     """Return n documents of some words out of m, those on the topic first."""
     random = np.random.default_rng(0)
     frequency = 1 / (np.arange(m) + 10.0)
     topic = frequency * np.exp(random.normal(size=m))
     drawn = [
-        np.unique(random.choice(m, WORDS, p=(words := topic if row < SHARE * n else frequency) / words.sum()))
+        np.unique(random.choice(m, n_words, p=(words := topic if row < SHARE * n else frequency) / words.sum()))
         for row in range(n)
     ]
     rows = np.repeat(np.arange(n), [row.size for row in drawn])

@@ -23,6 +23,11 @@ EXPERIMENTS = {
     "selection": ("paper.selection", "SELECTION", "Which epsilon is picked without negatives."),
     "inside": ("paper.labelled_inside", "INSIDE", "What changes if the labelled images are part of X."),
     "kernels": ("paper.kernels", "KERNELS", "Which kernel finds the paper's third synthetic class."),
+    "feature-spaces": (
+        "paper.feature_spaces",
+        "FEATURE_SPACES",
+        "The paper's three feature spaces on the digits, up to 33,152 moments; 6 GB for each job.",
+    ),
     "beyond": ("beyond.few_labels", "BEYOND", "The same curves with far fewer labels."),
     "digits": ("beyond.few_labels", "ALL_DIGITS", "All ten digits, not only zero."),
     "ideas": ("beyond.small_sample_ideas", "IDEAS", "Which ideas for small samples help."),

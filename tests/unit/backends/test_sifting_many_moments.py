@@ -10,6 +10,7 @@ import pytest
 import scipy.sparse as sp
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from sklearn.datasets import load_digits
 
 import momentlp as mlp
 from momentlp_sifting.columns import DenseColumns, SparseColumns, is_mostly_sparse
@@ -264,3 +265,13 @@ def test_a_size_that_leaves_many_optima_is_solved_with_few_points() -> None:
     match = re.search(r"the largest of (\d+) points", found.message)
     assert match is not None
     assert int(match[1]) < 1000
+
+
+def test_columns_of_zeros_do_not_disturb_the_equations_of_the_points() -> None:
+    """Pixels that are always black have moments of zeros, and there are more products of pixels than images."""
+    images, digit = load_digits(return_X_y=True)
+    X, digit = images[:1000] / 8 - 1, digit[:1000]
+    labelled = np.flatnonzero(digit == 0)[:26]
+    problem = mlp.Spec(features=mlp.Quadratic(), tolerance=mlp.Absolute(3.0)).compile(X, sample=X[labelled])
+    assert problem.n_moments > problem.n_points
+    assert mlp.solve(problem, "sifting").certificate.holds()

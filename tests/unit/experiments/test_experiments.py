@@ -19,7 +19,9 @@ def test_every_experiment_has_the_name_under_which_it_is_listed() -> None:
     assert [load_experiment(name).name for name in EXPERIMENTS] == list(EXPERIMENTS)
 
 
-@pytest.mark.parametrize("name", ["usps-mean", "ocsvm", "inside", "selection", "epsilon", "ideas", "digits"])
+@pytest.mark.parametrize(
+    "name", ["usps-mean", "ocsvm", "inside", "selection", "epsilon", "feature-spaces", "ideas", "digits"]
+)
 def test_experiments_run_on_other_images_and_give_no_verdict_on_the_paper(tmp_path: Path, digits: Digits, name: str) -> None:
     chosen = load_experiment(name)
     some = Experiment(
