@@ -77,4 +77,9 @@ def set_option(highs: Any, name: str, value: Any) -> None:
     except TypeError:
         status = highspy.HighsStatus.kError
     if status != highspy.HighsStatus.kOk:
+        if (name, value) == ("solver", "hipo"):
+            raise OptionError(
+                "highs has no HiPO here: install the package highspy-extras of the same version as highspy "
+                "(pip install 'momentlp[hipo]'), or use another solver, such as 'ipm'."
+            )
         raise OptionError(f"highs refuses {value!r} for option {name!r}: see its range in the documentation of HiGHS.")

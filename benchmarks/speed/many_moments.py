@@ -36,7 +36,7 @@ from benchmarks.common.report import (
 )
 from benchmarks.common.usps_digits import split_usps_digits
 from benchmarks.speed.auto_rule import words
-from momentlp.errors import DataError
+from momentlp.errors import DataError, OptionError
 from momentlp.runtime.peak_memory import peak_memory
 
 SHARE, SHIFT = 0.2, 0.15  # of the class; standard deviations between the class and the others
@@ -44,6 +44,7 @@ MAX_SECONDS = 900.0
 METHODS = {
     "dual simplex": {"solver": "simplex"},
     "interior point": {"solver": "ipm"},
+    "HiPO": {"solver": "hipo"},
 }
 
 
@@ -140,7 +141,11 @@ def measure(name: str, rounds: int, highs: float) -> dict[str, Any]:
     if highs and is_sparse:
         for method, options in METHODS.items():
             started = time.perf_counter()
-            answer = mlp.solve(problem, "highs", time_limit=highs, options=options)
+            try:
+                answer = mlp.solve(problem, "highs", time_limit=highs, options=options)
+            except OptionError:
+                others[method] = ("not installed", 0.0)
+                continue
             others[method] = (answer.status.name, time.perf_counter() - started)
     return {
         "case": name,

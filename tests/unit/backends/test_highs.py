@@ -1,11 +1,15 @@
-"""What only the HiGHS backend does: it changes the method where the simplex method cycles."""
+"""What only the HiGHS backend does: it changes the method where the simplex method cycles, and knows HiPO."""
 
 from __future__ import annotations
 
+from importlib.util import find_spec
+
 import numpy as np
 import pytest
+from helpers.gaussian import gaussian_problem
 
 import momentlp as mlp
+from momentlp.errors import OptionError
 from momentlp_highs import Highs, cycling
 
 
@@ -51,3 +55,13 @@ def test_a_limit_of_the_caller_stays_a_limit(monkeypatch: pytest.MonkeyPatch) ->
     problem = mlp.Spec(tolerance=mlp.Absolute(1.0)).compile(np.random.default_rng(0).normal(size=(200, 4)), mean=np.zeros(4))
     assert mlp.solve(problem, "highs", iteration_limit=2).status is mlp.Status.LIMIT
     assert mlp.solve(problem, "highs", options={"simplex_iteration_limit": 2}).status is mlp.Status.LIMIT
+
+
+def test_hipo_solves_where_it_is_installed_and_is_explained_where_it_is_not() -> None:
+    problem = gaussian_problem(300)
+    if find_spec("highspy_extras") is None:
+        with pytest.raises(OptionError, match="highspy-extras"):
+            mlp.solve(problem, "highs", options={"solver": "hipo"})
+    else:
+        solution = mlp.solve(problem, "highs", options={"solver": "hipo"})
+        assert solution.certificate.holds()
