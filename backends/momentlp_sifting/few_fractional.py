@@ -13,7 +13,7 @@ and the other half can easily make up for it.
 from __future__ import annotations
 
 import numpy as np
-from scipy.linalg import LinAlgError, qr, solve
+from scipy.linalg import LinAlgError, cho_factor, cho_solve, qr
 
 from momentlp.points.arrays import FloatArray, IndexArray
 from momentlp_sifting.columns import Columns
@@ -72,12 +72,16 @@ def _make_up(Z: Columns, columns: IndexArray, h: FloatArray, result: FloatArray,
         room = np.minimum(result[left], caps[left] - result[left])
         rows = Z.dense(left, columns)
         weighted = rows * room[:, None]
+        size = np.sqrt(np.einsum("ij,ij->j", weighted, rows))
+        used = np.flatnonzero(size > 0)  # columns of zeros have nothing to make up for
+        rows, weighted = rows[:, used] / size[used], weighted[:, used] / size[used]
         gram = weighted.T @ rows
-        np.fill_diagonal(gram, gram.diagonal() * (1 + 1e-10) + 1e-300)
+        np.fill_diagonal(gram, 1 + 1e-10)
         try:
-            result[left] += weighted @ solve(gram, missing, assume_a="pos", check_finite=False)
+            factor = cho_factor(gram, check_finite=False)
         except LinAlgError:
             return False
+        result[left] += weighted @ cho_solve(factor, missing[used] / size[used], check_finite=False)
         beyond = (result[left] < 0) | (result[left] > caps[left])
         result[left] = np.clip(result[left], 0.0, caps[left])
         if not beyond.any():
@@ -98,7 +102,7 @@ def move_to_bounds(rows: FloatArray, h: FloatArray, caps: FloatArray) -> FloatAr
     h, q = h.copy(), rows.shape[1]
     fractional, start = np.zeros(0, dtype=np.intp), 0
     while start < h.size:
-        step = max(q, 32)
+        step = max(q // 4, 32)  # few directions at a time take less work in all
         fractional = np.concatenate([fractional, np.arange(start, min(start + step, h.size))])
         start += step
         h[fractional] = _move_some(rows[fractional], h[fractional], caps[fractional])

@@ -40,7 +40,8 @@ MIN_MU_FOR_SINGLE = 1e-3  # above this mu single precision is enough for the nor
 # least-squares multipliers. Found by trial: this takes fewer steps than memberships of one half.
 START_MEMBERSHIP, START_MARGIN, START_MULTIPLIER_FACTOR = 0.3, 0.1, 1.5
 DECIDED_SHARE = 0.02  # a membership closer than this share of its cap to 0 or to the cap is decided
-MAX_UNDECIDED_PER_MOMENT = 0.8  # undecided points per active moment, besides some spare ones, at which to stop
+MAX_STEPS = 60
+MAX_UNDECIDED_PER_MOMENT, N_SPARE = 0.8, 120  # undecided points per active moment, and more points, at which to stop
 # How exactly the equations are solved: at first, and where mu hardly changes in some steps one after the other.
 LEVELS = Precision(), Precision(1e-5, 1e3, n_corrections=4), Precision(1e-8, 1e6, n_corrections=6)
 SLOW, MAX_SLOW = 0.9, 2
@@ -169,10 +170,8 @@ class Iterate:
         """
         caps, inequality, everything = problem.caps, problem.is_inequality, np.ones(problem.caps.size)
         squares, own = problem.squares(everything)
-        both, usual = (
-            problem.has_lower & problem.has_upper,
-            np.sqrt(own) + 1e-300,
-        )  # the standard deviation of a moment of random points
+        both = problem.has_lower & problem.has_upper
+        usual = np.sqrt(own) + 1e-300  # the standard deviation of a moment of random points
         half = np.where(both, problem.upper / 2 - problem.lower / 2, usual)
         r = np.where(inequality, 0.0, problem.lower)
         r[both] = (problem.lower[both] + problem.upper[both]) / 2
@@ -199,9 +198,7 @@ class Iterate:
         )  # fmt: skip
 
 
-def follow_central_path(
-    problem: Program, is_late: Callable[[], bool], max_steps: int = 60, spare: int = 120
-) -> tuple[Iterate, int]:
+def follow_central_path(problem: Program, is_late: Callable[[], bool]) -> tuple[Iterate, int]:
     """Follow the central path until there are about as many undecided points as active moments, as at a vertex.
 
     Stops early on numerical trouble: the result is only a guess, which the simplex method corrects.
@@ -211,15 +208,14 @@ def follow_central_path(
     problem : Program
     is_late : callable
         Called before each step; returns whether the time limit has passed.
-    max_steps : int
-    spare : int
-        How many more undecided points than active moments there may be at the end.
 
     Returns
     -------
     Iterate, int
         The last iterate and the number of steps.
     """
+    if is_late():
+        return Iterate.blank(problem), 0
     try:
         now = Iterate.first(problem)
         if not (np.isfinite(now.y).all() and np.isfinite(now.h).all()):
@@ -227,7 +223,7 @@ def follow_central_path(
     except LinAlgError:
         return Iterate.blank(problem), 0
     first_mu, level, n_slow = now.mu, 0, 0
-    for step in range(max_steps):
+    for step in range(MAX_STEPS):
         single = now.mu > MIN_MU_FOR_SINGLE and level < len(LEVELS) - 1
         following = None if is_late() else take_step(problem, now, LEVELS[level], single)
         if following is None:
@@ -238,9 +234,9 @@ def follow_central_path(
         now = following
         if now.mu > DIVERGED * first_mu:
             return replace(now, diverged=True), step + 1
-        if now.mu < MIN_MU or int(now.undecided.sum()) <= MAX_UNDECIDED_PER_MOMENT * int(now.active.sum()) + spare:
+        if now.mu < MIN_MU or int(now.undecided.sum()) <= MAX_UNDECIDED_PER_MOMENT * int(now.active.sum()) + N_SPARE:
             return now, step + 1
-    return now, max_steps
+    return now, MAX_STEPS
 
 
 @np.errstate(divide="ignore", invalid="ignore", over="ignore")

@@ -1,7 +1,7 @@
 """Pricing: one pass over all points finds those that the next restricted problem must contain.
 
 A point is *taken* when the restricted problem contains it already. Every other point is fixed at 0 or at its cap, by the
-sign of its score. A pass needs only the multipliers. It returns sums, one number per moment, and the rows of the points that
+sign of its score. A pass needs only the multipliers. It returns sums, one number per column, and the rows of the points that
 changed sides since the last pass or lie within a band around the hyperplane. So a pass can run where the data is.
 """
 
@@ -43,12 +43,12 @@ class PricingResult:
 
     Attributes
     ----------
-    fixed : array of shape (m,)
-        What the points that stay fixed add to the moments.
+    fixed : array of shape (q,)
+        What the points that stay fixed add to the sums of the columns.
     points : array of int
         Points to add: they changed sides, or lie in the band.
-    rows : array of shape (len(points), m)
-        Their rows of A.
+    rows : array of shape (len(points), q)
+        Their columns.
     inside : array of bool
         Whether each of them was fixed at its cap until now.
     n_changed : int
@@ -70,9 +70,9 @@ def price_points(
     Parameters
     ----------
     problem : Points
-    y : array of shape (m,)
+    y : array of shape (q,)
         The multipliers now.
-    before : array of shape (m,), optional
+    before : array of shape (q,), optional
         The multipliers that fixed the points on their sides; None the first time.
     taken : array of int
         Points that the restricted problem contains, in ascending order.

@@ -1,4 +1,4 @@
-"""The exact optimum of a dense problem, by a restricted master problem that the simplex method solves.
+"""The exact optimum of a problem in memory, by a restricted master problem that the simplex method solves.
 
 The dual of the problem is to minimise a sum of hinges and of the bounds' support functions::
 
@@ -95,7 +95,7 @@ class WorkCounter:
 def solve_restricted(
     problem: Program, inner: InnerSolver, tally: WorkCounter, start: Pair | None = None, *, is_part: bool = False
 ) -> Pair:
-    """Return the optimal vertex (h, y) of a dense problem.
+    """Return the optimal vertex (h, y) of a problem in memory.
 
     Parameters
     ----------
@@ -275,7 +275,7 @@ def _guess_by_interior_point(problem: Program, tally: WorkCounter, is_part: bool
         )
     h = np.where(iterate.undecided, iterate.h, np.where(iterate.h > problem.caps / 2, problem.caps, 0.0))
     n_undecided, n_active = int(iterate.undecided.sum()), int(iterate.active.sum())
-    if n_undecided > MANY_UNDECIDED * n_active + N_EXTRA_POINTS:
+    if not tally.is_late() and n_undecided > MANY_UNDECIDED * n_active + N_EXTRA_POINTS:
         h = make_few_fractional(problem.Z, _columns_to_keep(problem, iterate), h, problem.caps, np.random.default_rng(0))
     return h, np.where(iterate.active, iterate.y, 0.0)
 

@@ -171,7 +171,7 @@ def _find_pairs(block: MomentBlock) -> tuple[IndexArray, IndexArray] | None:
     feature = transform.indices
     order = np.argsort(feature, kind="stable")
     same = np.flatnonzero(np.diff(feature[order]) == 0)
-    if not same.size or (np.diff(same) == 1).any() or not transform.data.all():  # three of one feature: none is a pair
+    if not same.size or (np.diff(same) == 1).any() or not transform.data.all():  # not all features have one or two
         return None
     return order[same], order[same + 1]
 

@@ -37,9 +37,7 @@ N_NEAR_POINTS = 200  # points near the hyperplane of a start, in addition to tho
 MAX_ROUNDS = 100  # of pricing and solving
 MAX_THREADS = 8  # more do not make the interior-point method faster
 MAX_ITERATIONS_PER_MOMENT = 6  # simplex iterations per moment after which a start is discarded
-MAX_SIDE = (
-    12_000  # points or columns, whichever are fewer, above which the matrices of the interior-point method are too large
-)
+MAX_SIDE = 12_000  # points or columns, whichever are fewer: with more, the matrices of the interior point are too large
 INNER_TOLERANCE = 1e-9  # feasibility tolerance of the restricted problems
 OUT_OF_TIME = Answer(Outcome.LIMIT, None, None, "time limit")
 

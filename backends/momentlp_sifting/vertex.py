@@ -8,19 +8,19 @@ and which moments R are at a bound. Then linear equations give the vertex::
 
 If there are more points than moments, the set of optima has more than one point. Then h moves along the null space of the
 first equations, which changes neither the moments nor the weight, until enough memberships are at a bound. The result is
-kept only if no membership, no moment and no score is beyond its bound: then it is the optimum, whatever the
-interior-point method did.
+kept only if no membership, no moment and no score is beyond its bound, and the bound of the multipliers is its weight: then
+it is the optimum, whatever the interior-point method did.
 """
 
 from __future__ import annotations
 
 import math
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.linalg import LinAlgError, LinAlgWarning, lapack, lstsq, qr
+from scipy.linalg import LinAlgError, lapack, lstsq, qr
 
 from momentlp.points.arrays import FloatArray, IndexArray
 from momentlp_sifting.few_fractional import move_to_bounds
@@ -41,6 +41,7 @@ MAX_SURPLUS, MIN_SURPLUS, LATE_MU = 0.1, 3, 1e-8
 MIN_MULTIPLIER, MAX_POLISHED = 1e-9, 1500  # of a moment at its bound; points and moments of a vertex that is polished
 MAX_REPAIRS = 6  # of one vertex
 MAX_WRONG = 0.05  # of all fractional points and moments at a bound: with more violations the guess is not worth a repair
+GAP = 1e-8  # between bound and weight, relative to the weight
 TOLERANCE = 1e-9  # of memberships relative to caps, of moments in points, and of scores relative to the weights
 
 
@@ -55,36 +56,38 @@ def find_vertex(problem: Program, is_late: Callable[[], bool]) -> tuple[tuple[Fl
         Returns whether the time limit has passed.
     """
     unit = float(np.median(np.abs(problem.weights))) or 1.0
-    try:
-        now = Iterate.first(problem, single=False)
-    except LinAlgError:
-        return None, 0
-    if not (np.isfinite(now.y).all() and np.isfinite(now.h).all()):
+    now = None if is_late() else _start(problem)
+    if now is None:
         return None, 0
     tried: tuple[bytes, bytes] | None = None
     n_late, first_mu = 0, now.mu
     for step in range(1, MAX_STEPS + 1):
         following = None if is_late() else take_step(problem, now, PRECISION, single=False)
-        if following is None:
+        if following is None or following.mu > DIVERGED * first_mu:
             return None, step
         now = following
-        if now.mu > DIVERGED * first_mu:
-            return None, step
         if now.mu > FIRST_TRY_MU * unit:
             continue
         between, at_bound = _guess_vertex(problem, now, unit)
-        guess = between.tobytes(), at_bound.tobytes()
-        surplus = abs(int(between.sum()) - int(at_bound.sum()))
-        is_clear = surplus <= MAX_SURPLUS * int(at_bound.sum()) + MIN_SURPLUS or now.mu < LATE_MU * unit
-        if guess != tried and is_clear:
-            tried = guess
-            pair = _repair_vertex(problem, now, between, at_bound, unit)
+        guess, surplus = (between.tobytes(), at_bound.tobytes()), abs(int(between.sum()) - int(at_bound.sum()))
+        is_late_step = now.mu < LATE_MU * unit
+        if guess != tried and (is_late_step or surplus <= MAX_SURPLUS * int(at_bound.sum()) + MIN_SURPLUS):
+            tried, pair = guess, _repair_vertex(problem, now, between, at_bound, unit, is_late)
             if pair is not None:
                 return pair, step
-        n_late += now.mu < LATE_MU * unit
+        n_late += is_late_step
         if n_late > MAX_LATE_STEPS:
             return None, step
     return None, MAX_STEPS
+
+
+def _start(problem: Program) -> Iterate | None:
+    """Return the first iterate; None on numerical trouble."""
+    try:
+        now = Iterate.first(problem, single=False)
+    except LinAlgError:
+        return None
+    return now if np.isfinite(now.y).all() and np.isfinite(now.h).all() else None
 
 
 def polish_vertex(problem: Program, h: FloatArray, y: FloatArray) -> tuple[FloatArray, FloatArray]:
@@ -122,7 +125,7 @@ def _guess_vertex(problem: Program, now: Iterate, unit: float) -> tuple[Mask, Ma
 
 
 def _repair_vertex(
-    problem: Program, now: Iterate, between: Mask, at_bound: Mask, unit: float
+    problem: Program, now: Iterate, between: Mask, at_bound: Mask, unit: float, is_late: Callable[[], bool]
 ) -> tuple[FloatArray, FloatArray] | None:
     """Return (h, y) at the vertex of these points and moments, or of a few more or less; None if it is not optimal.
 
@@ -134,7 +137,7 @@ def _repair_vertex(
     before = math.inf
     for _ in range(MAX_REPAIRS):
         F, R = np.flatnonzero(between), np.flatnonzero(at_bound)
-        pair = _solve_vertex(problem, (now.h, now.y), F, R, side, upper)
+        pair = None if is_late() else _solve_vertex(problem, (now.h, now.y), F, R, side, upper)
         if pair is None:
             return None
         found = _check(problem, *pair, unit)
@@ -174,7 +177,7 @@ def _solve_vertex(
     missing = bound - problem.adjoint(h)[R]
     try:
         dh, dy = _solve_both(B, missing, problem.weights[F] - B @ y[R])
-    except (LinAlgError, LinAlgWarning, ValueError):
+    except (LinAlgError, ValueError):
         return None
     h[F] += dh
     y[R] += dy
@@ -228,11 +231,13 @@ class _Violations:
     low, high : masks of points
         Memberships below 0, and above their cap.
     on_wrong_side : mask of points
-        At 0 with a positive score, or at their cap with a negative one.
+        At 0 with a positive score, at their cap with a negative one, or fractional with any other score than 0.
     below, above : masks of moments
         Beyond their bounds.
     of_wrong_sign : mask of moments
         Multipliers of a bound that does not exist, or is not reached.
+    has_gap : bool
+        Whether the bound of the multipliers is above the weight of the memberships.
     """
 
     low: Mask
@@ -241,11 +246,12 @@ class _Violations:
     below: Mask
     above: Mask
     of_wrong_sign: Mask
+    has_gap: bool
 
     def count(self) -> int:
         """Return how many there are."""
         masks = (self.low, self.high, self.on_wrong_side, self.below, self.above, self.of_wrong_sign)
-        return sum(int(mask.sum()) for mask in masks)
+        return sum(int(mask.sum()) for mask in masks) + self.has_gap
 
 
 def _check(problem: Program, h: FloatArray, y: FloatArray, unit: float) -> tuple[FloatArray, FloatArray] | _Violations:
@@ -256,12 +262,19 @@ def _check(problem: Program, h: FloatArray, y: FloatArray, unit: float) -> tuple
     h = np.where(h < TOLERANCE * caps, 0.0, np.where(h > caps * (1 - TOLERANCE), caps, h))
     reached, room = problem.adjoint(h), TOLERANCE * max(1.0, float(np.median(caps)))
     scores = problem.scores(y)
-    on_wrong_side = ((h <= 0) & (scores > TOLERANCE * unit)) | ((h >= caps) & (scores < -TOLERANCE * unit))
+    on_wrong_side = ((h < caps) & (scores > TOLERANCE * unit)) | ((h > 0) & (scores < -TOLERANCE * unit))
     wrong = (y > 0) & ~np.isfinite(problem.upper) | (y < 0) & ~np.isfinite(problem.lower)
     wrong |= (y > 0) & problem.is_inequality & (problem.upper - reached > room)
     wrong |= (y < 0) & problem.is_inequality & (reached - problem.lower > room)
     found = _Violations(
         low, high, on_wrong_side & ~(low | high), reached < problem.lower - room, reached > problem.upper + room,
-        wrong & (np.abs(y) > TOLERANCE * unit),
+        wrong & (np.abs(y) > TOLERANCE * unit), has_gap=False,
     )  # fmt: skip
-    return found if found.count() else (h, np.where(wrong, 0.0, y))
+    y = np.where(wrong, 0.0, y)
+    weight = float(problem.weights @ h)
+    bound = float(
+        caps @ np.maximum(problem.scores(y), 0.0) + np.where(y > 0, problem.upper, problem.lower)[y != 0] @ y[y != 0]
+    )
+    if bound - weight > GAP * max(unit, abs(weight)):
+        found = replace(found, has_gap=True)
+    return found if found.count() else (h, y)

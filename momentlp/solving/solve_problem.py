@@ -90,7 +90,7 @@ def solve(
         A Pyomo model, such as one from ``problem.to_pyomo()`` with a constraint added, is converted to matrix form. The
         values found are loaded into its variables.
     backend : str or Backend
-        A name (see :func:`momentlp.backends`), an instance, or ``"auto"``: ``"sifting"`` for many points and few moments,
+        A name (see :func:`momentlp.backends`), an instance, or ``"auto"``: ``"sifting"`` for all but small problems,
         ``"highs"`` otherwise and whenever ``options`` are given (:func:`momentlp.backend.auto.choose_backend`).
     tol : float
         The certificate must hold within this for the status to be OPTIMAL.

@@ -190,7 +190,7 @@ def test_an_infeasible_program_has_no_vertex() -> None:
 
 
 def test_a_program_that_is_late_has_no_vertex() -> None:
-    assert find_vertex(small_program(0, 120, 15, 1.0)[0], lambda: True) == (None, 1)
+    assert find_vertex(small_program(0, 120, 15, 1.0)[0], lambda: True) == (None, 0)
 
 
 @pytest.mark.parametrize(
@@ -275,3 +275,18 @@ def test_columns_of_zeros_do_not_disturb_the_equations_of_the_points() -> None:
     problem = mlp.Spec(features=mlp.Quadratic(), tolerance=mlp.Absolute(3.0)).compile(X, sample=X[labelled])
     assert problem.n_moments > problem.n_points
     assert mlp.solve(problem, "sifting").certificate.holds()
+
+
+@pytest.mark.parametrize(("seed", "tolerance"), [(94, mlp.Relative(0.05)), (168, mlp.StandardError(1.0))])
+def test_fractional_points_lie_on_the_hyperplane(seed: int, tolerance: mlp.Tolerance) -> None:
+    """With more fractional points than moments at a bound, least squares left scores that are not zero."""
+    random = np.random.default_rng(seed)
+    n, m = int(random.integers(300, 900)), int(random.integers(100, 260))
+    problem = mlp.Spec(tolerance=tolerance).compile(random.normal(size=(n, m)), labelled=np.arange(n // 3))
+    found = mlp.solve(problem, "sifting", repair=False)
+    assert found.status is mlp.Status.OPTIMAL
+    assert found.objective == pytest.approx(mlp.solve(problem, "highs").objective, rel=1e-8)
+
+
+def test_a_matrix_of_zeros_is_infeasible_without_a_warning() -> None:
+    assert mlp.solve(mlp.Problem.from_arrays(np.zeros((3000, 30)), 1, 2), "sifting").status is mlp.Status.INFEASIBLE
