@@ -69,7 +69,10 @@ def find_threshold(rule: DecisionRule, precision: Any, recall: Any) -> Threshold
             node = model.first_with(**{name: wanted})
             if node is None:
                 best = getattr(model, name).max()
-                raise OptionError(f"{name} {wanted:g} is expected at no threshold: the largest is {best:.3f}.")
+                raise OptionError(
+                    f"{name} {wanted:g} is expected at no threshold: the largest is {best:.3f}. The estimate allows for "
+                    f"what the labelled points leave open: label more (query() says which), or ask for a smaller {name}."
+                )
     assert node is not None  # noqa: S101  the loop raises otherwise
     return Threshold(model.cut_at(node), *(float(getattr(model, name)[node]) for name in ("precision", "recall", "share")))
 

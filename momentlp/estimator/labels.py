@@ -74,6 +74,8 @@ class Labels:
         if classes.size < 2:
             positive = pos_label is not None or _looks_positive(classes)
             missing = "no unlabelled points among which to find the class" if positive else "no labelled points"
+            if pos_label is None and classes.dtype.kind not in "biuf":
+                missing = "either no labelled points or no unlabelled ones"
             if np.unique(y).size > 1:
                 raise DataError(
                     f"all rows whose sample_weight is above 0 have the same label, {_format_classes(classes)}: there are "
@@ -110,7 +112,8 @@ class Labels:
         member, other = self.classes.tolist()[self.positive], self.classes.tolist()[1 - self.positive]
         warn_caller(
             f"{np.count_nonzero(self.labelled & counted)} of {np.count_nonzero(counted)} rows are marked as members "
-            f"({member!r}, the larger label): if {other!r} marks them, use pos_label={other!r}.",
+            f"({member!r}, the larger label). If {other!r} marks the members, use pos_label={other!r}; if {member!r} does, "
+            f"pos_label={member!r} says so.",
             UserWarning,
         )
 

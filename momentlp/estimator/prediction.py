@@ -326,6 +326,8 @@ class PredictionMixin:
         'x1'
         """
         check_is_fitted(self)
+        if X is None and not hasattr(self, "_search_"):
+            raise DataError("a model that was loaded from a file does not hold the points of the fit: give X.")
         points = self._require_search().points if X is None else self._check_points(X)
         n_repeats = check_integer("n_repeats", n_repeats, minimum=1)
         max_rows = check_integer("max_rows", max_rows, minimum=2)

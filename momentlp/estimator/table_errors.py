@@ -14,13 +14,15 @@ __all__ = ["explain_table_error"]
 
 MAX_SHOWN = 5  # columns that a message names
 PIPELINE = """
+    import momentlp
     from sklearn.compose import make_column_selector, make_column_transformer
     from sklearn.impute import SimpleImputer
     from sklearn.pipeline import make_pipeline
     from sklearn.preprocessing import OneHotEncoder
     numbers = (SimpleImputer(strategy="median", add_indicator=True), make_column_selector(dtype_include="number"))
     words = (OneHotEncoder(handle_unknown="ignore"), make_column_selector(dtype_exclude="number"))
-    model = make_pipeline(make_column_transformer(numbers, words), momentlp.MomentClassifier()).fit(table, y)"""
+    model = make_pipeline(make_column_transformer(numbers, words), momentlp.MomentClassifier())
+    model.fit(table, y)  # then model.predict(new_table)"""
 
 
 def explain_table_error(X: Any, error: TypeError | ValueError) -> TypeError | ValueError:
@@ -33,6 +35,11 @@ def explain_table_error(X: Any, error: TypeError | ValueError) -> TypeError | Va
     error : TypeError or ValueError
         What scikit-learn says. It is returned as it is if neither is the reason.
     """
+    if _holds_documents(X):
+        return DataError(
+            "X holds texts. The features need numbers. Count words first, for instance with scikit-learn's "
+            "TfidfVectorizer: X = TfidfVectorizer().fit_transform(texts)."
+        )
     missing, words = _find_columns(X)
     if not missing and not words:
         return error
@@ -44,8 +51,16 @@ def explain_table_error(X: Any, error: TypeError | ValueError) -> TypeError | Va
     return DataError(
         f"X holds {' and '.join(found)}. The features need numbers. Fill in what is missing, and turn words into columns "
         f"of 0 and 1, for instance with this pipeline, where table is a pandas DataFrame:\n{PIPELINE}\n\n"
-        f"(scikit-learn says: {error})"
+        f"(scikit-learn says: {str(error).splitlines()[0]})"
     )
+
+
+def _holds_documents(X: Any) -> bool:
+    """Return whether X is one sequence of texts."""
+    if is_sparse(X) or hasattr(X, "columns") or not hasattr(X, "__len__") or not len(X):
+        return False
+    first = next(iter(X), None) if not isinstance(X, str) else X
+    return isinstance(first, str) and _classify(first) == "word"
 
 
 def _find_columns(X: Any) -> tuple[list[str], list[str]]:

@@ -39,7 +39,7 @@ def test_any_two_values_of_y_are_accepted(member: Any, other: Any) -> None:
 
 def test_it_warns_if_text_labels_may_be_exchanged() -> None:
     message = np.where(y == 1, "positive", "unlabelled")
-    expected_message = r"130 of 150 rows are marked as members \('unlabelled', the larger label\): .* pos_label='positive'"
+    expected_message = r"130 of 150 rows are marked as members \('unlabelled', the larger label\)\. .* pos_label='positive'"
     for labels in (message, message.astype(object)):
         with pytest.warns(UserWarning, match=expected_message) as seen:
             model = mlp.MomentClassifier("linear").fit(X, labels)
@@ -73,6 +73,7 @@ def test_labels_of_objects_stay_objects() -> None:
         (np.ones(150, dtype=int), None, "one class only, 1: there are no unlabelled points"),
         (np.zeros(150, dtype=int), None, "one class only, 0: there are no labelled points"),
         (np.full(150, "m"), "m", "one class only, 'm': there are no unlabelled points"),
+        (np.full(150, "m"), None, "one class only, 'm': there are either no labelled points or no unlabelled ones"),
         (np.arange(150) % 3, None, "Only binary classification is supported.*holds 3 different values: 0, 1, 2"),
         (np.arange(150) / 7, None, "Unknown label type: continuous"),
         (y, 7, "pos_label is 7, but y holds 0 and 1"),
