@@ -27,7 +27,8 @@ from momentlp.backend.interface import Answer, Outcome
 from momentlp.points.arrays import FloatArray, IndexArray
 from momentlp.problem.problem import Problem
 from momentlp_sifting.few_fractional import make_few_fractional
-from momentlp_sifting.interior_point import Iterate, Program, follow_central_path
+from momentlp_sifting.interior_point import Iterate, follow_central_path
+from momentlp_sifting.program import Program
 from momentlp_sifting.vertex import find_vertex, polish_vertex
 
 __all__ = ["InnerSolver", "Pair", "StoppedError", "WorkCounter", "score_tolerance", "solve_restricted"]

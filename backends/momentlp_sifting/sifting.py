@@ -20,8 +20,8 @@ from momentlp.problem.moment_matrix import MomentMatrix
 from momentlp.problem.problem import Problem
 from momentlp.runtime.blas_threads import n_cores
 from momentlp_sifting.columns import Columns, DenseColumns, SparseColumns, is_mostly_sparse
-from momentlp_sifting.interior_point import Program
 from momentlp_sifting.pricing import PricingResult, nearest_distance, price_points, side_memberships
+from momentlp_sifting.program import Program
 from momentlp_sifting.restricted_master import Pair, StoppedError, WorkCounter, solve_restricted
 from momentlp_sifting.row_structure import RowStructure
 

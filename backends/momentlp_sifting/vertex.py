@@ -16,7 +16,6 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
-from dataclasses import dataclass, replace
 
 import numpy as np
 from numpy.typing import NDArray
@@ -24,8 +23,10 @@ from scipy.linalg import LinAlgError, lapack, lstsq, qr
 
 from momentlp.points.arrays import FloatArray, IndexArray
 from momentlp_sifting.few_fractional import move_to_bounds
-from momentlp_sifting.interior_point import DIVERGED, Iterate, Program, take_step
+from momentlp_sifting.interior_point import DIVERGED, Iterate, take_step
 from momentlp_sifting.normal_equations import Precision
+from momentlp_sifting.optimality import check_optimality
+from momentlp_sifting.program import Program
 
 __all__ = ["find_vertex", "polish_vertex"]
 
@@ -41,8 +42,6 @@ MAX_SURPLUS, MIN_SURPLUS, LATE_MU = 0.1, 3, 1e-8
 MIN_MULTIPLIER, MAX_POLISHED = 1e-9, 1500  # of a moment at its bound; points and moments of a vertex that is polished
 MAX_REPAIRS = 6  # of one vertex
 MAX_WRONG = 0.05  # of all fractional points and moments at a bound: with more violations the guess is not worth a repair
-GAP = 1e-8  # between bound and weight, relative to the weight
-TOLERANCE = 1e-9  # of memberships relative to caps, of moments in points, and of scores relative to the weights
 
 
 def find_vertex(problem: Program, is_late: Callable[[], bool]) -> tuple[tuple[FloatArray, FloatArray] | None, int]:
@@ -55,7 +54,7 @@ def find_vertex(problem: Program, is_late: Callable[[], bool]) -> tuple[tuple[Fl
     is_late : callable
         Returns whether the time limit has passed.
     """
-    unit = float(np.median(np.abs(problem.weights))) or 1.0
+    unit = problem.weight_unit
     now = None if is_late() else _start(problem)
     if now is None:
         return None, 0
@@ -72,7 +71,7 @@ def find_vertex(problem: Program, is_late: Callable[[], bool]) -> tuple[tuple[Fl
         guess, surplus = (between.tobytes(), at_bound.tobytes()), abs(int(between.sum()) - int(at_bound.sum()))
         is_late_step = now.mu < LATE_MU * unit
         if guess != tried and (is_late_step or surplus <= MAX_SURPLUS * int(at_bound.sum()) + MIN_SURPLUS):
-            tried, pair = guess, _repair_vertex(problem, now, between, at_bound, unit, is_late)
+            tried, pair = guess, _repair_vertex(problem, now, between, at_bound, is_late)
             if pair is not None:
                 return pair, step
         n_late += is_late_step
@@ -106,8 +105,7 @@ def polish_vertex(problem: Program, h: FloatArray, y: FloatArray) -> tuple[Float
     if not F.size == R.size <= MAX_POLISHED:
         return h, y
     pair = _solve_vertex(problem, (h, y), F, R, h > 0, y > 0)
-    unit = float(np.median(np.abs(problem.weights))) or 1.0
-    found = None if pair is None else _check(problem, *pair, unit)
+    found = None if pair is None else check_optimality(problem, *pair)
     return found if isinstance(found, tuple) else (h, y)
 
 
@@ -125,7 +123,7 @@ def _guess_vertex(problem: Program, now: Iterate, unit: float) -> tuple[Mask, Ma
 
 
 def _repair_vertex(
-    problem: Program, now: Iterate, between: Mask, at_bound: Mask, unit: float, is_late: Callable[[], bool]
+    problem: Program, now: Iterate, between: Mask, at_bound: Mask, is_late: Callable[[], bool]
 ) -> tuple[FloatArray, FloatArray] | None:
     """Return (h, y) at the vertex of these points and moments, or of a few more or less; None if it is not optimal.
 
@@ -140,7 +138,7 @@ def _repair_vertex(
         pair = None if is_late() else _solve_vertex(problem, (now.h, now.y), F, R, side, upper)
         if pair is None:
             return None
-        found = _check(problem, *pair, unit)
+        found = check_optimality(problem, *pair)
         if isinstance(found, tuple):
             return found
         n_wrong = found.count()
@@ -220,61 +218,3 @@ def _solve_both(B: FloatArray, missing: FloatArray, scores: FloatArray) -> tuple
 def _least_squares(matrix: FloatArray, right: FloatArray) -> FloatArray:
     """Return the smallest solution of equations that may be too many or too few."""
     return np.asarray(lstsq(matrix, right, cond=1e-13, lapack_driver="gelsy", check_finite=False)[0])
-
-
-@dataclass(frozen=True, eq=False)
-class _Violations:
-    """What keeps (h, y) from being an optimum.
-
-    Attributes
-    ----------
-    low, high : masks of points
-        Memberships below 0, and above their cap.
-    on_wrong_side : mask of points
-        At 0 with a positive score, at their cap with a negative one, or fractional with any other score than 0.
-    below, above : masks of moments
-        Beyond their bounds.
-    of_wrong_sign : mask of moments
-        Multipliers of a bound that does not exist, or is not reached.
-    has_gap : bool
-        Whether the bound of the multipliers is above the weight of the memberships.
-    """
-
-    low: Mask
-    high: Mask
-    on_wrong_side: Mask
-    below: Mask
-    above: Mask
-    of_wrong_sign: Mask
-    has_gap: bool
-
-    def count(self) -> int:
-        """Return how many there are."""
-        masks = (self.low, self.high, self.on_wrong_side, self.below, self.above, self.of_wrong_sign)
-        return sum(int(mask.sum()) for mask in masks) + self.has_gap
-
-
-def _check(problem: Program, h: FloatArray, y: FloatArray, unit: float) -> tuple[FloatArray, FloatArray] | _Violations:
-    """Return (h, y) if they meet every condition of an optimum, with what lies within rounding moved to its bound."""
-    caps = problem.caps
-    low, high = h < -TOLERANCE * caps, h > caps * (1 + TOLERANCE)
-    h = np.clip(h, 0.0, caps)
-    h = np.where(h < TOLERANCE * caps, 0.0, np.where(h > caps * (1 - TOLERANCE), caps, h))
-    reached, room = problem.adjoint(h), TOLERANCE * max(1.0, float(np.median(caps)))
-    scores = problem.scores(y)
-    on_wrong_side = ((h < caps) & (scores > TOLERANCE * unit)) | ((h > 0) & (scores < -TOLERANCE * unit))
-    wrong = (y > 0) & ~np.isfinite(problem.upper) | (y < 0) & ~np.isfinite(problem.lower)
-    wrong |= (y > 0) & problem.is_inequality & (problem.upper - reached > room)
-    wrong |= (y < 0) & problem.is_inequality & (reached - problem.lower > room)
-    found = _Violations(
-        low, high, on_wrong_side & ~(low | high), reached < problem.lower - room, reached > problem.upper + room,
-        wrong & (np.abs(y) > TOLERANCE * unit), has_gap=False,
-    )  # fmt: skip
-    y = np.where(wrong, 0.0, y)
-    weight = float(problem.weights @ h)
-    bound = float(
-        caps @ np.maximum(problem.scores(y), 0.0) + np.where(y > 0, problem.upper, problem.lower)[y != 0] @ y[y != 0]
-    )
-    if bound - weight > GAP * max(unit, abs(weight)):
-        found = replace(found, has_gap=True)
-    return found if found.count() else (h, y)

@@ -9,7 +9,8 @@ from hypothesis import strategies as st
 import momentlp as mlp
 from momentlp.testing import problems
 from momentlp_sifting import Sifting, restricted_master, sifting
-from momentlp_sifting.interior_point import Program, follow_central_path
+from momentlp_sifting.interior_point import follow_central_path
+from momentlp_sifting.program import Program
 
 
 @pytest.fixture

@@ -15,8 +15,8 @@ from sklearn.datasets import load_digits
 import momentlp as mlp
 from momentlp_sifting.columns import DenseColumns, SparseColumns, is_mostly_sparse
 from momentlp_sifting.few_fractional import make_few_fractional
-from momentlp_sifting.interior_point import Program
 from momentlp_sifting.normal_equations import NormalEquations, Precision
+from momentlp_sifting.program import Program
 from momentlp_sifting.row_structure import RowAlgebra, RowStructure
 from momentlp_sifting.vertex import find_vertex
 
