@@ -118,8 +118,36 @@ class Iterate:
             level, np.ones(y.size, dtype=bool), np.ones(caps.size, dtype=bool),
         )  # fmt: skip
 
+    @classmethod
+    @np.errstate(divide="ignore", invalid="ignore", over="ignore")
+    def near(cls, problem: Program, y: FloatArray) -> Iterate:
+        """Return a starting point near multipliers that are nearly right, for points near their hyperplane.
 
-def follow_central_path(problem: Program, is_late: Callable[[], bool]) -> tuple[Iterate, int]:
+        The scores s of these points set the scale. The multipliers of the bounds 0 and u are a usual score above the least
+        ones that fit y, and the memberships make their products equal.
+        """
+        caps, scores = problem.caps, problem.scores(y)
+        level = float(np.abs(scores).mean()) or float(np.abs(problem.weights).mean()) or 1.0
+        zl = np.maximum(-scores, 0.0) + level
+        zu = zl + scores
+        h = caps * zu / (zl + zu)
+        mu = float(h @ zl) / caps.size
+        usual = np.sqrt(problem.squares(caps**2)[1]) + 1e-300  # the standard deviation of a moment of random points
+        v = mu / usual
+        vl = np.where(problem.has_lower, np.maximum(-y, 0.0) + v, 0.0)
+        vu = np.where(problem.has_upper, np.maximum(y, 0.0) + v, 0.0)
+        room = np.where(problem.has_lower & problem.has_upper, (problem.upper - problem.lower) / 2, np.inf)
+        low = np.where(problem.has_lower, problem.lower + np.minimum(mu / vl, room), -np.inf)
+        high = np.where(problem.has_upper, problem.upper - np.minimum(mu / vu, room), np.inf)
+        reached = problem.adjoint(h, single=True)
+        r = np.where(y > 0, high, np.where(y < 0, low, np.clip(reached, low, high)))
+        r = np.where(problem.is_inequality & np.isfinite(r), r, np.where(problem.is_inequality, reached, problem.lower))
+        return cls(h, r, y, zl, zu, vl, vu, mu, np.ones(y.size, dtype=bool), np.ones(caps.size, dtype=bool))
+
+
+def follow_central_path(
+    problem: Program, is_late: Callable[[], bool], near: FloatArray | None = None
+) -> tuple[Iterate, int]:
     """Follow the central path until there are about as many undecided points as active moments, as at a vertex.
 
     Stops early on numerical trouble: the result is only a guess, which the simplex method corrects.
@@ -129,6 +157,8 @@ def follow_central_path(problem: Program, is_late: Callable[[], bool]) -> tuple[
     problem : Program
     is_late : callable
         Called before each step; returns whether the time limit has passed.
+    near : array of shape (m,), optional
+        Multipliers that are nearly right.
 
     Returns
     -------
@@ -138,7 +168,7 @@ def follow_central_path(problem: Program, is_late: Callable[[], bool]) -> tuple[
     if is_late():
         return Iterate.blank(problem), 0
     try:
-        now = Iterate.first(problem)
+        now = Iterate.first(problem) if near is None else Iterate.near(problem, near)
         if not (np.isfinite(now.y).all() and np.isfinite(now.h).all()):
             raise LinAlgError
     except LinAlgError:

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import partial
-from typing import Protocol
+from typing import NamedTuple, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
@@ -18,7 +18,7 @@ from momentlp.points.arrays import FloatArray, IndexArray, one_entry_if_constant
 from momentlp.problem.moment_matrix import MomentMatrix
 from momentlp_sifting.restricted_master import score_tolerance
 
-__all__ = ["Points", "PricingResult", "nearest_distance", "price_points", "side_memberships"]
+__all__ = ["Points", "PricingResult", "Sides", "nearest_distance", "price_points", "sum_inside"]
 
 
 class Points(Protocol):
@@ -38,13 +38,50 @@ class Points(Protocol):
 
 
 @dataclass(frozen=True, eq=False)
+class Sides:
+    """The side of every point: in, at its cap, or out. Can be sliced like an array.
+
+    Attributes
+    ----------
+    y : array of shape (q,)
+        The multipliers that decide: a point is in if its score is positive.
+    inside : array of bool, or None
+        Which points are in; None if points are read in chunks: then this is computed again where the points are.
+    """
+
+    y: FloatArray
+    inside: NDArray[np.bool_] | None = None
+
+    def __getitem__(self, span: slice) -> Sides:
+        return Sides(self.y, None if self.inside is None else self.inside[span])
+
+    def compute(self, A: MomentMatrix, weights: FloatArray) -> NDArray[np.bool_]:
+        """Return which of some points in memory are in."""
+        return weights - A @ self.y > 0 if self.inside is None else self.inside
+
+    def memberships(self, problem: Points) -> FloatArray:
+        """Return the memberships of all points on their sides: 0, or their cap."""
+        if self.inside is not None:
+            return np.where(self.inside, problem.caps, 0.0)
+        parts = problem.A.scan(_sides_of_chunk, problem.weights, self)
+        inside = np.concatenate([np.unpackbits(bits, count=n).astype(bool) for n, bits in parts])
+        return np.where(inside, problem.caps, 0.0)
+
+
+def _sides_of_chunk(A: MomentMatrix, weights: FloatArray, sides: Sides) -> tuple[int, NDArray[np.uint8]]:
+    return weights.size, np.packbits(sides.compute(A, weights))
+
+
+@dataclass(frozen=True, eq=False)
 class PricingResult:
     """The result of a pass.
 
     Attributes
     ----------
+    sides : Sides
+        The side of every point now.
     fixed : array of shape (q,)
-        What the points that stay fixed add to the sums of the columns.
+        What the points that stay fixed add to the sums of the columns; zero if no point is added.
     points : array of int
         Points to add: they changed sides, or lie in the band.
     rows : array of shape (len(points), q)
@@ -55,6 +92,7 @@ class PricingResult:
         How many points that are not taken changed sides, including those that did not fit.
     """
 
+    sides: Sides
     fixed: FloatArray
     points: IndexArray
     rows: FloatArray
@@ -63,7 +101,7 @@ class PricingResult:
 
 
 def price_points(
-    problem: Points, y: FloatArray, before: FloatArray | None, taken: IndexArray, band: float, max_points: int
+    problem: Points, y: FloatArray, before: Sides | None, taken: IndexArray, band: float, max_points: int
 ) -> PricingResult:
     """Make a pass over all points.
 
@@ -72,8 +110,8 @@ def price_points(
     problem : Points
     y : array of shape (q,)
         The multipliers now.
-    before : array of shape (q,), optional
-        The multipliers that fixed the points on their sides; None the first time.
+    before : Sides, optional
+        The sides on which the points are fixed; None the first time.
     taken : array of int
         Points that the restricted problem contains, in ascending order.
     band : float
@@ -81,18 +119,26 @@ def price_points(
     max_points : int
         About how many points may be added: first those that changed sides, by the size of their score, then the nearest.
     """
+    in_memory = problem.A.table is None
     unit = score_tolerance(one_entry_if_constant(problem.weights)[0])
     share = max(1, max_points) / problem.A.shape[0]
-    work = partial(_price_chunk, y=y, before=before, band=band, unit=unit, share=share)
-    fixed, chosen, rows, inside, n_changed, start = np.zeros(problem.A.shape[1]), [], [], [], 0, 0
-    for part in problem.A.scan(work, problem.weights, problem.caps, _SlicedIndices(taken)):
-        n, sums, found, part_rows, part_inside, part_changed = part
-        fixed += sums
-        chosen.append(found + start)
-        rows.append(part_rows)
-        inside.append(part_inside)
-        n_changed, start = n_changed + part_changed, start + n
-    return PricingResult(fixed, np.concatenate(chosen), np.vstack(rows), np.concatenate(inside), n_changed)
+    work = partial(_price_chunk, y=y, is_first=before is None, band=band, unit=unit, share=share, in_memory=in_memory)
+    vectors = problem.weights, problem.caps, _SlicedIndices(taken), before or Sides(y)
+    parts = list(problem.A.scan(work, *vectors))
+    starts = np.cumsum([0, *(part.size for part in parts)])
+    points = np.concatenate([part.found + start for part, start in zip(parts, starts, strict=False)])
+    n_changed = sum(part.n_changed for part in parts)
+    sides, fixed = Sides(y), np.zeros(problem.A.shape[1])
+    if in_memory:
+        sides = Sides(y, np.concatenate([part.sides for part in parts]))
+        if before is None or points.size:
+            h = sides.memberships(problem)
+            h[taken] = h[points] = 0.0
+            fixed = problem.A.T @ h
+    else:
+        fixed = np.sum([part.fixed for part in parts if part.fixed is not None], axis=0)
+    inside = np.concatenate([part.was_inside for part in parts])
+    return PricingResult(sides, fixed, points, np.vstack([part.rows for part in parts]), inside, n_changed)
 
 
 class _SlicedIndices:
@@ -108,39 +154,57 @@ class _SlicedIndices:
         return _SlicedIndices(self.points[first:last] - start)
 
 
+class _Part(NamedTuple):
+    """What a pass finds in one chunk of points."""
+
+    size: int
+    sides: NDArray[np.bool_] | None
+    fixed: FloatArray | None
+    found: IndexArray
+    rows: FloatArray
+    was_inside: NDArray[np.bool_]
+    n_changed: int
+
+
 def _price_chunk(
-    A: MomentMatrix, weights: FloatArray, caps: FloatArray, taken: _SlicedIndices,
-    *, y: FloatArray, before: FloatArray | None, band: float, unit: float, share: float,
-) -> tuple[int, FloatArray, IndexArray, FloatArray, NDArray[np.bool_], int]:  # fmt: skip
+    A: MomentMatrix, weights: FloatArray, caps: FloatArray, taken: _SlicedIndices, before: Sides,
+    *, y: FloatArray, is_first: bool, band: float, unit: float, share: float, in_memory: bool,
+) -> _Part:  # fmt: skip
     scores = weights - A @ y
-    inside, free = scores > 0, np.array(caps > 0)
-    free[taken.points] = False
-    distance = np.abs(scores)
-    found = np.flatnonzero(free & (distance <= band))
+    inside, distance = scores > 0, np.abs(scores)
+    near = distance <= band
+    was_inside = inside if is_first else before.compute(A, weights)
+    moved = inside != was_inside
+    for mask in (near, moved):
+        mask[taken.points] = False
+        np.logical_and(mask, caps > 0, out=mask)
+    found = np.flatnonzero(near)
     room = int(np.ceil(share * weights.size))
     if found.size > room:
         found = found[np.argpartition(distance[found], room - 1)[:room]]
-    changed, was_inside = np.zeros(0, dtype=np.intp), inside
-    if before is not None:
-        was_inside = weights - A @ before > 0
-        moved = free & (inside != was_inside) & (distance > unit)
-        changed = np.flatnonzero(moved)
+    changed = np.flatnonzero(moved)
+    changed = changed[distance[changed] > unit]
+    if changed.size:
         first = changed if changed.size <= room else changed[np.argpartition(-distance[changed], room - 1)[:room]]
         found = np.union1d(first, found)
-    free[found] = False
     found.sort()
-    return weights.size, A.T @ np.where(free & inside, caps, 0.0), found, A.rows(found), was_inside[found], changed.size
+    fixed = None
+    if not in_memory:
+        h = np.where(inside, caps, 0.0)
+        h[taken.points] = h[found] = 0.0
+        fixed = A.T @ h
+    sides = inside if in_memory else None
+    return _Part(weights.size, sides, fixed, found, A.rows(found), was_inside[found], changed.size)
 
 
-def side_memberships(problem: Points, y: FloatArray) -> FloatArray:
-    """Return the memberships at which a pass with these multipliers fixes the points: 0, or their cap."""
-    parts = problem.A.scan(partial(_sides_of_chunk, y=y), problem.weights)
-    inside = np.concatenate([np.unpackbits(bits, count=n).astype(bool) for n, bits in parts])
-    return np.where(inside, problem.caps, 0.0)
+def sum_inside(problem: Points, y: FloatArray) -> FloatArray:
+    """Return the sums of the columns over all points with a positive score, shape (q,)."""
+    parts = problem.A.scan(partial(_sum_inside_chunk, y=y), problem.weights, problem.caps)
+    return np.asarray(np.sum(list(parts), axis=0))
 
 
-def _sides_of_chunk(A: MomentMatrix, weights: FloatArray, *, y: FloatArray) -> tuple[int, NDArray[np.uint8]]:
-    return weights.size, np.packbits(weights - A @ y > 0)
+def _sum_inside_chunk(A: MomentMatrix, weights: FloatArray, caps: FloatArray, *, y: FloatArray) -> FloatArray:
+    return A.rmatvec(np.where(weights - A @ y > 0, caps, 0.0))
 
 
 def nearest_distance(problem: Points, y: FloatArray, count: int) -> float:

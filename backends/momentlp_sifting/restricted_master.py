@@ -94,7 +94,13 @@ class WorkCounter:
 
 
 def solve_restricted(
-    problem: Program, inner: InnerSolver, tally: WorkCounter, start: Pair | None = None, *, is_part: bool = False
+    problem: Program,
+    inner: InnerSolver,
+    tally: WorkCounter,
+    start: Pair | None = None,
+    *,
+    near: FloatArray | None = None,
+    is_part: bool = False,
 ) -> Pair:
     """Return the optimal vertex (h, y) of a problem in memory.
 
@@ -107,6 +113,8 @@ def solve_restricted(
         Counts the work.
     start : pair of arrays, optional
         (h, y) of a similar problem; without one the interior-point method finds a guess.
+    near : array of shape (m,), optional
+        Multipliers near which all points of the problem lie, for the interior-point method to start from.
     is_part : bool
         Whether other points were fixed on their sides. Then a problem whose interior-point method diverges counts as
         infeasible at once, because more points will be added.
@@ -119,7 +127,7 @@ def solve_restricted(
     n, m = problem.shape
     is_guess = start is None and n * m > MAX_ENTRIES_AT_ONCE and (n > 2 * m or n * m > MAX_ENTRIES_IF_FEW_POINTS)
     if is_guess:
-        start = _guess_by_interior_point(problem, tally, is_part)
+        start = _guess_by_interior_point(problem, tally, near, is_part)
     master = _RestrictedMaster.around(problem, start)
     unit = score_tolerance(problem.weights)
     for _ in range(MAX_ROUNDS):
@@ -131,7 +139,7 @@ def solve_restricted(
         is_poor = infeasibility > MOMENT_TOLERANCE or int(changed.sum()) > int(master.points.sum())
         if is_poor and start is not None and not master.points.all():
             if master.n_restarts and not is_guess:  # restarts did not help: replace the caller's start
-                is_guess, start = True, _guess_by_interior_point(problem, tally, is_part)
+                is_guess, start = True, _guess_by_interior_point(problem, tally, near, is_part)
                 master = _RestrictedMaster.around(problem, start)
             else:
                 master.restart_larger(*start)
@@ -266,10 +274,13 @@ def _limit_fractional(caps: FloatArray, h: FloatArray, max_fractional: int) -> F
     return h
 
 
-def _guess_by_interior_point(problem: Program, tally: WorkCounter, is_part: bool) -> Pair:
+def _guess_by_interior_point(problem: Program, tally: WorkCounter, near: FloatArray | None, is_part: bool) -> Pair:
     """Return (h, y) of the interior-point method: decided points rounded to their bound, inactive moments to y = 0."""
-    iterate, steps = follow_central_path(problem, tally.is_late)
+    iterate, steps = follow_central_path(problem, tally.is_late, near)
     tally.steps += steps
+    if iterate.diverged and near is not None:
+        iterate, steps = follow_central_path(problem, tally.is_late)
+        tally.steps += steps
     if iterate.diverged and is_part:
         raise StoppedError(
             Answer(Outcome.INFEASIBLE, None, None, "the interior-point method diverges"), (iterate.h, iterate.y)
@@ -278,7 +289,10 @@ def _guess_by_interior_point(problem: Program, tally: WorkCounter, is_part: bool
     n_undecided, n_active = int(iterate.undecided.sum()), int(iterate.active.sum())
     if not tally.is_late() and n_undecided > MANY_UNDECIDED * n_active + N_EXTRA_POINTS:
         h = make_few_fractional(problem.Z, _columns_to_keep(problem, iterate), h, problem.caps, np.random.default_rng(0))
-    return h, np.where(iterate.active, iterate.y, 0.0)
+    y = np.where(iterate.active, iterate.y, 0.0)
+    with np.errstate(over="ignore", invalid="ignore"):
+        is_usable = np.isfinite(problem.forward(y)).all()
+    return h, y if is_usable else np.zeros_like(y)
 
 
 def _columns_to_keep(problem: Program, iterate: Iterate) -> IndexArray:

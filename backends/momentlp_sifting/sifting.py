@@ -1,6 +1,6 @@
 """Sifting: from a sample to all points.
 
-Samples are nested (some thousands, sixteen times as many, ..., all), so that each hyperplane is nearly right for the next
+Samples are nested (some thousands, 32 times as many, ..., all), so that each hyperplane is nearly right for the next
 sample, and few passes over all points are needed. The hyperplane of n points with k multipliers has an error of about
 ``sqrt(k / n)`` of the typical score. Points within a band of a few times that error may change sides when all points are
 priced; they make up the first restricted problem. If the band was too narrow, it is widened.
@@ -18,9 +18,10 @@ from momentlp.backend.interface import Answer, Backend, Capability, Options, Out
 from momentlp.points.arrays import FloatArray, IndexArray, is_constant_vector
 from momentlp.problem.moment_matrix import MomentMatrix
 from momentlp.problem.problem import Problem
-from momentlp.runtime.blas_threads import n_cores
+from momentlp.runtime.threads import max_threads
 from momentlp_sifting.columns import Columns, DenseColumns, SparseColumns, is_mostly_sparse
-from momentlp_sifting.pricing import PricingResult, nearest_distance, price_points, side_memberships
+from momentlp_sifting.newton_step import newton_step
+from momentlp_sifting.pricing import PricingResult, Sides, nearest_distance, price_points, sum_inside
 from momentlp_sifting.program import Program
 from momentlp_sifting.restricted_master import Pair, StoppedError, WorkCounter, solve_restricted
 from momentlp_sifting.row_structure import RowStructure
@@ -29,13 +30,12 @@ __all__ = ["SiftingRun"]
 
 AT_ONCE = 20_000, 60  # points, or points per moment, up to which there is no sampling
 MIN_SAMPLE, MIN_SAMPLE_PER_MOMENT = 4000, 16  # points, or points per moment, of the smallest sample
-SAMPLE_GROWTH = 16  # from one sample to the next
+SAMPLE_GROWTH = 32  # from one sample to the next
 BAND_WIDTH = 5.0  # half the width of the first band, in standard errors of the sample's hyperplane
 MIN_BAND = 1e-6  # half the width of that band, relative to the weights: points on the hyperplane are in it despite rounding
 BAND_GROWTH = 3.0  # how much wider the band is made where it was too narrow
 N_NEAR_POINTS = 200  # points near the hyperplane of a start, in addition to those that a vertex needs
 MAX_ROUNDS = 100  # of pricing and solving
-MAX_THREADS = 8  # more do not make the interior-point method faster
 MAX_ITERATIONS_PER_MOMENT = 6  # simplex iterations per moment after which a start is discarded
 MAX_SIDE = 12_000  # points or columns, whichever are fewer: with more, the matrices of the interior point are too large
 INNER_TOLERANCE = 1e-9  # feasibility tolerance of the restricted problems
@@ -95,7 +95,7 @@ class SiftingRun:
         self.problem, self.inner, self.options, self.random, self.room = problem, inner, options, random, room
         self.tally, self.passes, self.started = WorkCounter(self.is_late), 0, time.perf_counter()
         self.used_inner_backend = False
-        self.threads = options.threads or min(n_cores(), MAX_THREADS)
+        self.threads = options.threads or max_threads()
         self.structure = RowStructure.of(problem)
         self.task = Task(self.structure.matrix(problem), problem.weights, problem.caps, problem.lower, problem.upper)
 
@@ -136,7 +136,7 @@ class SiftingRun:
         live: Any = n if is_constant_vector(task.caps) and task.caps[0] > 0 else np.flatnonzero(task.caps > 0)
         if np.ndim(live) and live.size <= 2 * size:
             return self.solve_at_once(task, None)
-        chosen = np.sort(self.random.choice(live, size, replace=False))
+        chosen = self.choose_sample(live, size)
         rows, weights, caps = task.A.rows(chosen), task.weights[chosen], task.caps[chosen]
         self.passes += task.A.table is not None  # rows in memory cost no pass
         share = float(caps.sum()) / float(task.caps.sum())
@@ -147,10 +147,28 @@ class SiftingRun:
             if stopped.answer.outcome is Outcome.LIMIT:
                 raise StoppedError(stopped.answer, (np.zeros(n), stopped.pair[1])) from None
             y = stopped.pair[1]  # a sample may be infeasible where the whole is not
-        scores = weights - rows @ self.structure.to_columns(y)
-        error = float(np.median(np.abs(scores))) * float(np.sqrt(max(1, int(np.count_nonzero(y))) / size))
-        del rows, sample  # free the memory before the next, equally large, arrays
-        return self.sift(task, y, max(BAND_WIDTH * error, MIN_BAND * float(np.median(np.abs(weights)))))
+        program = Program(DenseColumns(rows), self.structure, weights, caps, sample.lower, sample.upper)
+        error = float(np.median(np.abs(program.scores(y)))) * float(np.sqrt(max(1, int(np.count_nonzero(y))) / size))
+        band = max(BAND_WIDTH * error, MIN_BAND * float(np.median(np.abs(weights))))
+        better = self.improve(task, program, y, band, share)
+        del rows, sample, program  # free the memory before the next, equally large, arrays
+        return self.sift(task, *(better or (y, band)))
+
+    def choose_sample(self, live: IndexArray | int, size: int) -> IndexArray:
+        """Return the sorted indices of a sample: one point at random of each of ``size`` stretches of the live points."""
+        n = live if isinstance(live, int) else live.size
+        chosen = ((np.arange(size) + self.random.random(size)) * (n / size)).astype(np.intp)
+        return chosen if isinstance(live, int) else live[chosen]
+
+    def improve(
+        self, task: Task, sample: Program, y: FloatArray, band: float, share: float
+    ) -> tuple[FloatArray, float] | None:
+        """Return the multipliers after a Newton step, and the half-width of the band around their hyperplane."""
+        self.passes += task is self.task
+        reached = self.structure.to_rows(sum_inside(task, self.structure.to_columns(y)))
+        bounds = np.where((y > 0) | (task.lower == task.upper), task.upper, np.where(y < 0, task.lower, 0.0))
+        with np.errstate(invalid="ignore", over="ignore"):
+            return newton_step(sample, y, share * (reached - bounds), band)
 
     def solve_at_once(self, task: Task, start: Pair | None) -> Pair:
         """Solve a task whose points all fit in memory."""
@@ -181,11 +199,11 @@ class SiftingRun:
         """Price all points and solve the restricted problem of those near the hyperplane, until no point changes sides."""
         max_points = max(2 * MIN_SAMPLE, self.room // (8 * task.n_columns))
         structure = self.structure
-        first, now = y, _Band.empty(task, y)
+        first, now = y, _Band.empty(task, structure.to_columns(y))
         for _ in range(MAX_ROUNDS):
             if self.is_late():
                 raise StoppedError(OUT_OF_TIME, self.complete(now, y))
-            before = structure.to_columns(now.sides_at) if now.solved else None
+            before = now.sides if now.solved else None
             found = price_points(task, structure.to_columns(y), before, now.points, band, max_points)
             self.passes += task is self.task
             self.write_log(f"{task.n_points:,} points: {found.points.size:,} added, {found.n_changed:,} changed sides")
@@ -195,28 +213,29 @@ class SiftingRun:
                 return self.solve_at_once(task, None)
             is_narrow = found.n_changed > now.points.size // 2 and now.points.size < max_points // 2
             if now.solved and is_narrow:  # begin again
-                band, y, now = BAND_GROWTH * now.band, first, _Band.empty(task, first)
+                band, y, now = BAND_GROWTH * now.band, first, _Band.empty(task, structure.to_columns(first))
                 continue
             if now.points.size + found.points.size == 0:
                 band = self.find_band(task, y)
                 continue
-            now = now.with_points(found, y, band)
+            now = now.with_points(found, band)
             try:
                 now.h, y = solve_restricted(
                     now.to_program(structure, found.fixed, self.threads),
                     self.solve_inner,
                     self.tally,
                     (now.h, y) if now.solved else None,
+                    near=y,
                     is_part=now.points.size < task.n_points,
                 )
             except StoppedError as stopped:
                 if stopped.answer.outcome is Outcome.INFEASIBLE and now.points.size < min(max_points // 2, task.n_points):
-                    band, y, now = BAND_GROWTH * max(now.band, 1e-3), first, _Band.empty(task, first)
+                    band, y, now = BAND_GROWTH * max(now.band, 1e-3), first, _Band.empty(task, structure.to_columns(first))
                     continue
                 now.h = stopped.pair[0]
                 raise StoppedError(stopped.answer, self.complete(now, stopped.pair[1])) from None
             now.solved = True
-            moved = now.rows @ structure.to_columns(y - now.sides_at)
+            moved = now.rows @ (structure.to_columns(y) - now.sides.y)
             band = float(np.median(np.abs(moved))) / 4  # the next move will be smaller
         raise StoppedError(
             Answer(Outcome.FAILED, None, None, f"not finished after {MAX_ROUNDS} rounds"), self.complete(now, y)
@@ -230,8 +249,8 @@ class SiftingRun:
 
     def complete(self, now: _Band, y: FloatArray) -> Pair:
         """Return (h, y) of all points: those of the restricted problem, and the others at 0 or at their cap."""
-        self.passes += now.task is self.task
-        h = side_memberships(now.task, self.structure.to_columns(now.sides_at))
+        self.passes += now.task is self.task and now.sides.inside is None
+        h = now.sides.memberships(now.task)
         h[now.points] = now.h
         return h, y
 
@@ -294,8 +313,8 @@ class _Band:
     ----------
     points, rows, h : arrays
         Their indices, their rows of Z, and their memberships.
-    sides_at : array, shape (m,)
-        The multipliers that fixed all other points on their sides.
+    sides : Sides
+        The sides on which all other points are fixed.
     band : float
         The half-width of the band at first: the largest absolute score.
     solved : bool
@@ -306,24 +325,24 @@ class _Band:
     points: IndexArray
     rows: FloatArray
     h: FloatArray
-    sides_at: FloatArray
+    sides: Sides
     band: float = 0.0
     solved: bool = False
 
     @classmethod
     def empty(cls, task: Task, y: FloatArray) -> _Band:
-        """Return a band without points."""
-        return cls(task, np.zeros(0, dtype=np.intp), np.zeros((0, task.n_columns)), np.zeros(0), y)
+        """Return a band without points; all points are fixed on their sides of a hyperplane, ``y`` of shape (q,)."""
+        return cls(task, np.zeros(0, dtype=np.intp), np.zeros((0, task.n_columns)), np.zeros(0), Sides(y))
 
-    def with_points(self, found: PricingResult, y: FloatArray, band: float) -> _Band:
+    def with_points(self, found: PricingResult, band: float) -> _Band:
         """Return it with the points that a pass found, each on its former side: a feasible h stays feasible."""
         sides = np.where(found.inside, self.task.caps[found.points], 0.0)
         if not self.points.size:
-            return _Band(self.task, found.points, found.rows, sides, y, band)
+            return _Band(self.task, found.points, found.rows, sides, found.sides, band)
         points = np.concatenate([self.points, found.points])
         order = np.argsort(points)
         h, rows = np.concatenate([self.h, sides])[order], np.vstack([self.rows, found.rows])[order]
-        return _Band(self.task, points[order], rows, h, y, self.band, self.solved)
+        return _Band(self.task, points[order], rows, h, found.sides, self.band, self.solved)
 
     def to_program(self, structure: RowStructure, fixed: FloatArray, threads: int) -> Program:
         """Return the restricted problem: the bounds, less what the fixed points add to the moments."""

@@ -16,16 +16,14 @@ __all__ = ["choose_backend", "resolve_backend"]
 # mean makes two moments of it.
 MIN_ENTRIES, MIN_SPARSE_ENTRIES = 32_000, 250_000  # N times columns: below, HiGHS on the whole problem is as fast
 MIN_POINTS_PER_SPARSE_COLUMN = 4  # of sparse features: with fewer points, the simplex method gains more from the zeros
-MAX_SIDE = 12_000  # points or columns, whichever are fewer: above, the matrices of the interior-point method are too large
 
 
 def choose_backend(problem: Problem, native: Mapping[str, Any] | None = None) -> str:
     """Return the name of the backend for a problem, chosen by its shape alone.
 
-    ``"sifting"`` if the features are read in chunks. Also if there are at least 32,000 entries, points times features, and
-    at most 12,000 points or at most 12,000 features. If most features are sparse, there must be at least 250,000 entries,
-    zeros included, and at least four points per feature. ``"highs"`` otherwise. Both are always installed, so the choice
-    does not depend on which other backends are.
+    ``"sifting"`` if the features are read in chunks. Also if there are at least 32,000 entries, points times features. If
+    most features are sparse, there must be at least 250,000 entries, zeros included, and at least four points per feature.
+    ``"highs"`` otherwise. Both are always installed, so the choice does not depend on which other backends are.
 
     Parameters
     ----------
@@ -50,7 +48,7 @@ def choose_backend(problem: Problem, native: Mapping[str, Any] | None = None) ->
         is_large = n * q >= MIN_SPARSE_ENTRIES and n >= MIN_POINTS_PER_SPARSE_COLUMN * q
     else:
         is_large = n * q >= MIN_ENTRIES
-    return "sifting" if is_large and min(n, q) <= MAX_SIDE else "highs"
+    return "sifting" if is_large else "highs"
 
 
 def resolve_backend(backend: str | Backend, problem: Problem, native: Mapping[str, Any] | None = None) -> Backend:

@@ -19,6 +19,7 @@ from numpy.typing import NDArray
 
 from momentlp.errors import CompileError
 from momentlp.points.arrays import FloatArray, IndexArray
+from momentlp.runtime.threads import map_while_reading
 
 if TYPE_CHECKING:
     from momentlp.points.statistics import ColumnStatistics
@@ -141,7 +142,10 @@ class Chunked(ABC):
         """
 
     def scan(self, work: Callable[..., Result], *pieces: ChunkArguments) -> Iterator[Result]:
-        """Yield ``work(chunk, *arguments)`` for every chunk, in order. Chunks are read as the results are asked for.
+        """Yield ``work(chunk, *arguments)`` for every chunk, in order.
+
+        Chunks are read one after the other, as the results are asked for. The computations run in as many threads as there
+        are cores (at most 8), while the next chunk is read.
 
         Parameters
         ----------
@@ -173,11 +177,27 @@ class Chunked(ABC):
         object
             The result of ``work`` for each of the chunks.
         """
-        for chunk in chunks:
-            self.reads += 1
-            result = work(self.read(self.spans[chunk]), *(piece[chunk] for piece in pieces))
+        contents = zip(chunks, self.read_selected(chunks), strict=True)
+        tasks = ((content, *(piece[chunk] for piece in pieces)) for chunk, content in contents)
+        for result in map_while_reading(work, tasks):
             self.release()
             yield result
+
+    def read_selected(self, chunks: Sequence[int]) -> Iterator[Floats]:
+        """Yield some of the chunks in order.
+
+        Parameters
+        ----------
+        chunks : sequence of int
+            Positions in :attr:`spans`.
+
+        Yields
+        ------
+        array of float, shape (n, d)
+        """
+        for chunk in chunks:
+            self.reads += 1
+            yield self.read(self.spans[chunk])
 
     def release(self) -> None:  # noqa: B027  most tables keep nothing
         """Free the memory of the last chunk, if the table keeps it."""

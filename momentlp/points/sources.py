@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import mmap
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from contextlib import suppress
 from pathlib import Path
 from typing import Any
@@ -12,7 +12,7 @@ import numpy as np
 
 from momentlp.errors import DataError, ExtraMissingError, FileFormatError, OptionError
 from momentlp.points.arrays import IndexArray, Matrix
-from momentlp.points.chunked import CHUNK_BYTES, ChunkArguments, Chunked, Floats, Result, split_rows
+from momentlp.points.chunked import CHUNK_BYTES, Chunked, Floats, split_rows
 from momentlp.points.validation import as_floats, as_points
 from momentlp.runtime.argument_checks import check_integer
 
@@ -214,7 +214,7 @@ class Parquet(Chunked):
         """Read one chunk. A row group can only be read from its start, so the rows before the chunk are skipped."""
         return next(self._chunks_from(self._group_of(span), span))
 
-    def scan_selected(self, chunks: Sequence[int], work: Callable[..., Result], *pieces: ChunkArguments) -> Iterator[Result]:
+    def read_selected(self, chunks: Sequence[int]) -> Iterator[Floats]:
         """Read consecutive chunks of a row group in one pass over it."""
         group, next_chunk = -1, -1
         contents: Iterator[Floats] = iter(())
@@ -224,7 +224,7 @@ class Parquet(Chunked):
                 group = self._group_of(span)
                 contents = self._chunks_from(group, span)
             self.reads, next_chunk = self.reads + 1, chunk + 1
-            yield work(next(contents), *(piece[chunk] for piece in pieces))
+            yield next(contents)
 
     def _group_of(self, span: slice) -> int:
         """Return the number of the row group that holds a span."""

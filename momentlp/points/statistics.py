@@ -15,6 +15,8 @@ import scipy.sparse as sp
 from momentlp.errors import CompileError, DataError
 from momentlp.points.arrays import FloatArray, Matrix, is_sparse
 from momentlp.points.chunked import Chunked, Floats, RowMap, rows_per_step, split_rows
+from momentlp.points.column_range import column_range
+from momentlp.runtime.threads import map_in_threads, split_for_threads
 
 __all__ = ["ColumnStatistics", "column_mean", "column_spread", "summarise"]
 
@@ -52,7 +54,7 @@ class ColumnStatistics:
     @np.errstate(over="ignore", invalid="ignore")
     def of(cls, chunk: Floats) -> ColumnStatistics:
         """Compute the statistics of a chunk. Deviations are centred before they are squared, so that no digits are lost."""
-        low, high = chunk.min(axis=0).astype(np.float64), chunk.max(axis=0).astype(np.float64)
+        low, high = column_range(chunk).astype(np.float64)
         total: ColumnStatistics | None = None
         sample = chunk[:: max(1, chunk.shape[0] // N_ROWS_PER_CHUNK)].astype(np.float64)
         step = max(1, CACHE_BYTES // (8 * chunk.shape[1]))
@@ -201,7 +203,7 @@ def _find_wide_columns(X: Matrix, mean: FloatArray) -> list[int]:
     if is_sparse(X):
         low, high = (np.ravel(extreme.toarray()) for extreme in (X.min(axis=0), X.max(axis=0)))
     else:
-        low, high = X.min(axis=0), X.max(axis=0)
+        low, high = column_range(X)
     largest = np.maximum(np.abs(low - mean), np.abs(high - mean))
     wide = np.flatnonzero((largest > WIDE_RATIO * typical) & (largest > 0) & np.isfinite(largest))
     return wide.tolist() if wide.size * X.shape[0] <= MAX_EXACT_ENTRIES else []
@@ -240,6 +242,19 @@ def _add_finite(mean: FloatArray, correction: FloatArray) -> FloatArray:
     return np.where(np.isfinite(mean), mean + correction, mean)
 
 
+def _sum_of_squares(X: Floats, mean: FloatArray, weights: FloatArray) -> FloatArray:
+    """Return ``sum_i w_i (X_ij - mean_j)^2`` of each column, without a copy of X."""
+
+    def add_up(rows: slice) -> FloatArray:
+        total = np.zeros(X.shape[1])
+        for few in split_rows(rows.stop - rows.start, max(1, CACHE_BYTES // (8 * max(1, X.shape[1])))):
+            chosen = slice(rows.start + few.start, rows.start + few.stop)
+            total += weights[chosen] @ np.square(X[chosen] - mean)
+        return total
+
+    return np.asarray(np.sum(map_in_threads(add_up, [(rows,) for rows in split_for_threads(*X.shape)]), axis=0))
+
+
 def column_spread(X: Matrix, constant: float = 1.0, weights: FloatArray | None = None) -> FloatArray:
     """Return the standard deviation of each column over the points.
 
@@ -264,18 +279,18 @@ def column_spread(X: Matrix, constant: float = 1.0, weights: FloatArray | None =
         weights = np.ones(X.shape[0])
     elif not weights.all():
         X, weights = X[weights > 0], weights[weights > 0]
-    total = weights.sum()
+    total, square = weights.sum(), np.zeros(X.shape[1])
     if is_sparse(X):
         by_row = sp.csr_array(X, dtype=np.float64)
         column, times = by_row.indices, np.repeat(weights, np.diff(by_row.indptr))
         mean = np.bincount(column, times * by_row.data, minlength=X.shape[1]) / total
-        square = np.bincount(column, times * (by_row.data - mean[column]) ** 2, minlength=X.shape[1])
+        stored = np.bincount(column, times * (by_row.data - mean[column]) ** 2, minlength=X.shape[1])
         empty = np.maximum(total - np.bincount(column, times, minlength=X.shape[1]), 0.0)
-        # Not in place: without a single entry, bincount counts in integers.
-        square = square + np.where(np.bincount(column, minlength=X.shape[1]) < X.shape[0], empty, 0.0) * mean**2
+        square = stored + np.where(np.bincount(column, minlength=X.shape[1]) < X.shape[0], empty, 0.0) * mean**2
         size = np.ravel(abs(by_row).max(axis=0).toarray())
     else:
-        square = weights @ (X - weights @ X / total) ** 2
-        size = np.abs(X).max(axis=0)
+        dense_weights = np.ascontiguousarray(weights)  # products with a constant vector are slow
+        square = _sum_of_squares(X, dense_weights @ X / total, dense_weights)
+        size = np.abs(column_range(X)).max(axis=0)
     spread = np.sqrt(square / total)
     return np.where(spread > 1e-12 * size, spread, constant)

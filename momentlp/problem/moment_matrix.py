@@ -17,16 +17,18 @@ import numpy as np
 
 from momentlp.errors import DataError
 from momentlp.features.chunked_features import ChunkedFeatures, map_chunk
-from momentlp.points.arrays import FloatArray, IndexArray, Matrix, is_constant_vector
+from momentlp.points.arrays import FloatArray, IndexArray, Matrix, is_constant_vector, is_sparse
 from momentlp.points.bit_packing import SlicedVector, unpack_vector
 from momentlp.points.chunked import Chunked, rows_per_step, split_rows
 from momentlp.problem.moment_block import MomentBlock
+from momentlp.runtime.threads import map_in_threads, split_for_threads
 
 __all__ = ["MomentMatrix"]
 
 Result = TypeVar("Result")
 
 MAX_ENTRY_RATIO = 2.0**20  # see momentlp.problem.rounding
+ENTRIES_AT_ONCE = 2**21  # that are computed before they are copied into a dense array: 16 MB
 
 
 class MomentMatrix:
@@ -83,7 +85,8 @@ class MomentMatrix:
     def scan(self, work: Callable[..., Result], *vectors: Any) -> Iterator[Result]:
         """Yield ``work(part, *pieces)`` for the points of each of :attr:`spans`, in order: one pass over the points.
 
-        If nothing is read in chunks this is one call, with the whole matrix and the vectors as they are.
+        The calls run in as many threads as there are cores (at most 8). If the features are in memory and sparse or small,
+        this is one call, with the whole matrix and the vectors as they are.
 
         Parameters
         ----------
@@ -108,8 +111,11 @@ class MomentMatrix:
         >>> list(A.scan(MomentMatrix.rmatvec, np.array([1.0, 2.0, 3.0])))
         [array([1., 2., 3.])]
         """
-        if self.table is None:
+        if not self._is_scanned:
             yield work(self, *vectors)
+            return
+        if self.table is None:
+            yield from map_in_threads(work, [(self.part(span), *(each[span] for each in vectors)) for span in self.spans])
             return
         table, (blocks, maps) = self.table, self._blocks_without_features()
         in_memory = tuple(block.features for block in self.blocks if not isinstance(block.features, Chunked))
@@ -120,14 +126,25 @@ class MomentMatrix:
 
     @cached_property
     def spans(self) -> tuple[slice, ...]:
-        """The rows that :meth:`scan` looks at together: a chunk as it is read, or part of one if it has many features."""
+        """The rows that :meth:`scan` looks at together.
+
+        A chunk as it is read, or part of one if it has many features. Dense features in memory are cut into spans for
+        threads.
+        """
         if self.table is None:
-            return (slice(0, self.shape[0]),)
+            is_dense = not any(is_sparse(block.features) and block.features.nnz for block in self.blocks)
+            width = sum(int(block.features.shape[1]) for block in self.blocks)
+            return split_for_threads(self.shape[0], width) if is_dense else (slice(0, self.shape[0]),)
         return tuple(
             slice(span.start + part.start, span.start + part.stop)
             for span in self.table.spans
             for part in split_rows(span.stop - span.start, self._max_rows)
         )
+
+    @property
+    def _is_scanned(self) -> bool:
+        """Whether a product is computed span by span."""
+        return self.table is not None or len(self.spans) > 1
 
     @property
     def _max_rows(self) -> int:
@@ -163,11 +180,13 @@ class MomentMatrix:
         >>> mlp.Problem.from_arrays([[1.0, 0.0], [-2.0, 3.0]], lower=0.0, upper=9.0).A.matvec([1.0, 1.0])
         array([1., 1.])
         """
-        if self.table is not None:
+        if self._is_scanned:
             return self._stack_rows(methodcaller("matvec", _check_vector(y, self.shape[1], "A @ y")))
         parts = self.split(_check_vector(y, self.shape[1], "A @ y"))
-        products = [block.forward(part) for block, part in zip(self.blocks, parts, strict=True)]
-        return np.asarray(np.sum(products, axis=0), dtype=np.float64)
+        total, *others = (block.forward(part) for block, part in zip(self.blocks, parts, strict=True))
+        for product in others:
+            total += product
+        return total
 
     def rmatvec(self, h: Any) -> FloatArray:
         """Return A^T h, shape (m,), for memberships ``h`` of shape (N,).
@@ -184,7 +203,7 @@ class MomentMatrix:
         array([-1.,  3.])
         """
         vector = h if is_constant_vector(h) and h.size == self.shape[0] else _check_vector(h, self.shape[0], "A.T @ h")
-        if self.table is not None:
+        if self._is_scanned:
             return _sum_arrays(self.scan(MomentMatrix.rmatvec, vector))
         return np.concatenate([block.adjoint(vector) for block in self.blocks])
 
@@ -204,8 +223,12 @@ class MomentMatrix:
         if self.table is not None:
             in_memory = tuple(block.features[points] for block in self.blocks if not isinstance(block.features, Chunked))
             return _build_part(*self._blocks_without_features(), self.table[points], in_memory).toarray()
-        parts = [block.rows(points) for block in self.blocks]
-        return parts[0] if len(parts) == 1 else np.hstack(parts)
+        chosen = np.arange(self.shape[0])[points] if isinstance(points, slice) else np.asarray(points)
+        result = np.empty((chosen.size, self.shape[1]))
+        for part in split_rows(chosen.size, max(1, ENTRIES_AT_ONCE // max(1, self.shape[1]))):
+            for block, first in zip(self.blocks, self._starts, strict=False):
+                result[part, first : first + block.n_moments] = block.rows(chosen[part])
+        return result
 
     def columns(self, moments: IndexArray) -> FloatArray:
         """Return the columns of A at the positions ``moments``, an array of int; a dense array of shape (N, n)."""
@@ -277,7 +300,9 @@ class MomentMatrix:
         -------
         MomentMatrix
         """
-        return MomentMatrix(tuple(replace(block, features=block.features[points]) for block in self.blocks))
+        part = MomentMatrix(tuple(block.part(points) for block in self.blocks))
+        part.__dict__["spans"] = (slice(0, part.shape[0]),)  # it is not cut again
+        return part
 
     def _stack_rows(self, work: Callable[..., FloatArray], *width: int) -> FloatArray:
         """Call ``work`` for every chunk of points, and stack the results by rows."""

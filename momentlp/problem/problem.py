@@ -13,7 +13,6 @@ from numpy.typing import NDArray
 
 from momentlp.errors import DataError
 from momentlp.points.arrays import FloatArray, IndexArray, divide_vector, one_entry_if_constant
-from momentlp.points.chunked import Chunked
 from momentlp.points.validation import as_indices, as_vector
 from momentlp.problem.array_input import build_block_from_matrix, keep_constant
 from momentlp.problem.linear_program import LinearProgram, build_linear_program
@@ -126,8 +125,7 @@ class Problem:
         """
         block = build_block_from_matrix(A, lower, upper, names)
         n_points = block.n_points
-        if isinstance(block.features, Chunked):
-            weights, caps = keep_constant(weights, n_points, "weights"), keep_constant(caps, n_points, "caps")
+        weights, caps = keep_constant(weights, n_points, "weights"), keep_constant(caps, n_points, "caps")
         return cls((block,), as_vector(weights, n_points, "weights"), as_vector(caps, n_points, "caps"))
 
     @property

@@ -382,7 +382,7 @@ def _compute_sums(
         activity=activity,
         min_magnitude=A.per_moment("magnitude", some) if is_chunked else np.zeros_like(activity),
         point_terms=float(terms.sum()),
-        objective=float(weights @ h),
+        objective=float(np.ascontiguousarray(weights) @ h),  # a constant vector would be added up in another order
         max_term=float(np.max(terms - scores * h)),
         max_violation=float(violation.max()),
         fractional=int(((h > BOUND_TOLERANCE * caps) & (h < (1 - BOUND_TOLERANCE) * caps)).sum()),

@@ -35,6 +35,7 @@ from momentlp.proof.infeasibility import elastic_problem
 from momentlp.proof.polish import admissible_multipliers
 from momentlp.runtime.argument_checks import check_bool, check_number
 from momentlp.runtime.blas_threads import one_blas_thread
+from momentlp.runtime.threads import limit_threads
 from momentlp.runtime.warn_caller import warn_caller
 from momentlp.solution.solution import Solution
 from momentlp.solving.attempt import Attempt, Request, remaining_options, run_attempt
@@ -186,7 +187,7 @@ def solve(
     )
     _check_capabilities(solver, common)
     warn_about_sentinels(problem)
-    with one_blas_thread():
+    with one_blas_thread(), limit_threads(common.threads):
         solution = _solve_and_prove(problem, Request(solver, common, tol, repair, StepTimer()))
     solution = replace(solution, resolve=partial(solve, backend=solver.name))
     if model is not None and solution.status not in (Status.INFEASIBLE, Status.FAILED):

@@ -146,7 +146,7 @@ class Spec(Declared):
         """
         points, columns = as_table(X, "X")
         n_points = points.shape[0]
-        ones = constant_vector(1.0, n_points) if isinstance(points, Chunked) else np.ones(n_points)
+        ones = constant_vector(1.0, n_points)
         caps = ones if sample_weight is None else as_vector(sample_weight, n_points, "sample_weight")
         (entries,) = one_entry_if_constant(caps)
         if (entries < 0).any():
@@ -159,10 +159,9 @@ class Spec(Declared):
         rows = points if present is None else points[present]
         parts = with_distinct_names([fit_part(part, rows, columns, others) for part in self.features.parts()])
         summarise(*(part.features for part in parts if isinstance(part.features, Chunked)))
-        weights = ones if isinstance(points, Chunked) else np.ones(n_points)
         n_sample = 0 if others is None else others.shape[0]
         data = Data(points, columns, present)
-        return Prepared(data, parts, self.tolerance, self.constraints, caps, weights, X, present, n_sample)
+        return Prepared(data, parts, self.tolerance, self.constraints, caps, ones, X, present, n_sample)
 
     def to_json(self) -> str:
         """Return the spec as JSON text; :meth:`from_json` reads it.

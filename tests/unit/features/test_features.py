@@ -332,7 +332,7 @@ def test_a_corpus_is_solved_without_becoming_dense() -> None:
         solution = mlp.solve(problem)
     assert solution.status is mlp.Status.OPTIMAL
     assert solution.certificate.holds()
-    assert peak.bytes is None or peak.bytes < 400e6
+    assert peak.bytes is None or peak.bytes < 600e6  # two matrices of the words; the documents as an array take 800 MB
 
 
 def test_a_corpus_compiles_without_becoming_dense() -> None:
