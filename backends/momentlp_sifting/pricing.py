@@ -171,19 +171,22 @@ def _price_chunk(
     *, y: FloatArray, is_first: bool, band: float, unit: float, share: float, in_memory: bool,
 ) -> _Part:  # fmt: skip
     scores = weights - A @ y
-    inside, distance = scores > 0, np.abs(scores)
+    inside = scores > 0
+    distance = np.abs(scores, out=scores)
     near = distance <= band
+    near[taken.points] = False
     was_inside = inside if is_first else before.compute(A, weights)
-    moved = inside != was_inside
-    for mask in (near, moved):
-        mask[taken.points] = False
-        np.logical_and(mask, caps > 0, out=mask)
+    changed = np.zeros(0, dtype=np.intp)
+    if not is_first:
+        moved = inside != was_inside
+        moved[taken.points] = False
+        changed = np.flatnonzero(moved)
+        changed = changed[(distance[changed] > unit) & (caps[changed] > 0)]
     found = np.flatnonzero(near)
+    found = found[caps[found] > 0]
     room = int(np.ceil(share * weights.size))
     if found.size > room:
         found = found[np.argpartition(distance[found], room - 1)[:room]]
-    changed = np.flatnonzero(moved)
-    changed = changed[distance[changed] > unit]
     if changed.size:
         first = changed if changed.size <= room else changed[np.argpartition(-distance[changed], room - 1)[:room]]
         found = np.union1d(first, found)

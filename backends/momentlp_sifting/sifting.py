@@ -35,6 +35,7 @@ BAND_WIDTH = 5.0  # half the width of the first band, in standard errors of the 
 MIN_BAND = 1e-6  # half the width of that band, relative to the weights: points on the hyperplane are in it despite rounding
 BAND_GROWTH = 3.0  # how much wider the band is made where it was too narrow
 N_NEAR_POINTS = 200  # points near the hyperplane of a start, in addition to those that a vertex needs
+MAX_CHANGED_PER_MOMENT = 8  # points that change sides, per active moment: with more, the last answer is no good start
 MAX_ROUNDS = 100  # of pricing and solving
 MAX_ITERATIONS_PER_MOMENT = 6  # simplex iterations per moment after which a start is discarded
 MAX_SIDE = 12_000  # points or columns, whichever are fewer: with more, the matrices of the interior point are too large
@@ -219,12 +220,13 @@ class SiftingRun:
                 band = self.find_band(task, y)
                 continue
             now = now.with_points(found, band)
+            max_changed = MAX_CHANGED_PER_MOMENT * int(np.count_nonzero(y)) + N_NEAR_POINTS
             try:
                 now.h, y = solve_restricted(
                     now.to_program(structure, found.fixed, self.threads),
                     self.solve_inner,
                     self.tally,
-                    (now.h, y) if now.solved else None,
+                    (now.h, y) if now.solved and found.n_changed <= max_changed else None,
                     near=y,
                     is_part=now.points.size < task.n_points,
                 )
