@@ -127,8 +127,8 @@ class MomentClassifier(PredictionMixin, ClassifierMixin, BaseEstimator):  # type
     pos_label_ : scalar
         The one of them that marks members.
     doubts_ : tuple of str
-        With ``"auto"``, the reasons to doubt the result, each with what to do. A fit gives each as a warning, unless half of
-        the rows or more are labelled. A loaded model has none.
+        With ``"auto"``, the reasons to doubt the result, each with what to do. A fit gives each as a warning, unless more
+        than half of the rows are labelled. A loaded model has none.
     n_iter_ : int
         Iterations of the solver.
     n_features_in_ : int
@@ -370,7 +370,7 @@ class MomentClassifier(PredictionMixin, ClassifierMixin, BaseEstimator):  # type
         self.offset_ = self.rule_.offset
         self.transduction_ = labels.to_y(labels.labelled | (self.membership_ > 0.5))
         self._warn_if_only_labelled(solution, labels)
-        for doubt in self.doubts_ if labels.labelled.mean() < 0.5 else ():
+        for doubt in self.doubts_ if labels.labelled.mean() <= 0.5 else ():
             warn_caller(doubt, DoubtfulResultWarning)
 
     def _set_by_score_model(self, search: Search, solution: Solution) -> None:

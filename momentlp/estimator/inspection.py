@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any
@@ -14,11 +15,13 @@ from momentlp.estimator.score_model import ScoreModel
 from momentlp.points.arrays import FloatArray, IndexArray, Matrix, is_sparse
 from momentlp.runtime.argument_checks import check_integer, check_number
 from momentlp.runtime.html_table import html_table
+from momentlp.runtime.steps import report_step
 from momentlp.runtime.text_table import align_columns
 
 __all__ = ["Importance", "Threshold", "column_importance", "find_threshold", "most_uncertain"]
 
 MAX_SHOWN = 20  # columns in the text of an importance
+SECONDS_BETWEEN_REPORTS = 2.0
 
 
 @dataclass(frozen=True)
@@ -154,7 +157,11 @@ def column_importance(
     spread = float(before.var()) or 1.0
     losses = np.zeros((len(names), n_repeats))
     work = X.tolil() if is_sparse(X) else X.copy()
+    reported = -np.inf
     for j in range(len(names)):
+        if time.monotonic() - reported > SECONDS_BETWEEN_REPORTS:
+            report_step(f"shuffling column {j + 1} of {len(names)}")
+            reported = time.monotonic()
         column = work[:, [j]].copy()
         for repeat in range(n_repeats):
             work[:, [j]] = column[random.permutation(X.shape[0])]

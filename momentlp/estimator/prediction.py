@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
@@ -28,6 +28,7 @@ from momentlp.estimator.search import Search
 from momentlp.estimator.table_errors import explain_table_error
 from momentlp.points.arrays import FloatArray, IndexArray, Matrix
 from momentlp.runtime.argument_checks import check_integer
+from momentlp.runtime.steps import show_steps
 from momentlp.solution.solution import Solution
 
 __all__ = ["PredictionMixin"]
@@ -294,7 +295,9 @@ class PredictionMixin:
         unlabelled[self._require_search().outside] = 0.0
         return most_uncertain(self._probability_, unlabelled, n)
 
-    def importance(self, X: Any = None, *, n_repeats: int = 3, max_rows: int = 1000) -> Importance:
+    def importance(
+        self, X: Any = None, *, n_repeats: int = 3, max_rows: int = 1000, names: Sequence[str] | None = None
+    ) -> Importance:
         """Return how much each column matters for the scores: what changes when it is shuffled.
 
         Parameters
@@ -305,6 +308,9 @@ class PredictionMixin:
             How often each column is shuffled.
         max_rows : int
             The maximum number of rows that are used, drawn at random.
+        names : sequence of str, optional
+            Names of the columns. Behind a pipeline, which passes on arrays without names, give
+            ``pipeline[:-1].get_feature_names_out()``. Default: those of the frame of the fit, or x0, x1 and so on.
 
         Returns
         -------
@@ -314,7 +320,7 @@ class PredictionMixin:
         Raises
         ------
         DataError
-            If X is not given, and the model was loaded from a file.
+            If X is not given, and the model was loaded from a file, or if there is not one name for each column.
 
         Examples
         --------
@@ -334,8 +340,12 @@ class PredictionMixin:
         random = self._make_generator()
         if points.shape[0] > max_rows:
             points = points[np.sort(random.choice(points.shape[0], max_rows, replace=False))]
-        names = getattr(self, "feature_names_in_", [f"x{j}" for j in range(points.shape[1])])
-        return column_importance(self.rule_, points, tuple(map(str, names)), n_repeats, random)
+        if names is None:
+            names = getattr(self, "feature_names_in_", [f"x{j}" for j in range(points.shape[1])])
+        if len(names) != points.shape[1]:
+            raise DataError(f"names must hold {points.shape[1]} names, one per column of X, not {len(names)}.")
+        with show_steps(bool(getattr(self, "verbose", False))):  # the search over tolerances has no such parameter
+            return column_importance(self.rule_, points, tuple(map(str, names)), n_repeats, random)
 
     def _require_search(self) -> Search:
         search: Search | None = getattr(self, "_search_", None)

@@ -390,7 +390,8 @@ class StandardError(_Width):
                     "a weight is the number of points that a row stands for, so weights must not be scaled to a sum of 1."
                 )
             raise CompileError(
-                f"StandardError needs at least two labelled points to see how much they differ, but {got}: {advice}"
+                "at least two labelled points are needed to see how much they differ (StandardError, the default of the "
+                f"estimators), but {got}: {advice}"
             )
         sample = target.sample.toarray() if is_sparse(target.sample) else np.asarray(target.sample, dtype=np.float64)
         deviation = sample - counts @ sample / size

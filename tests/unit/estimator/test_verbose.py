@@ -72,3 +72,34 @@ def test_weights_that_sum_to_one_are_refused_with_a_reason() -> None:
 def test_labelled_rows_without_weight_are_refused_with_a_reason() -> None:
     with pytest.raises(DataError, match=r"whose sample_weight is above 0 have the same label, 0: there are no labelled"):
         mlp.MomentClassifier().fit(X, y, np.where(y == 1, 0.0, 1.0))
+
+
+def test_importance_says_how_far_it_is(capsys: pytest.CaptureFixture[str]) -> None:
+    model = mlp.MomentClassifier(verbose=True).fit(X, y)
+    capsys.readouterr()
+    model.importance(n_repeats=1)
+    assert "shuffling column 1 of 3" in capsys.readouterr().err
+
+
+def test_importance_takes_the_names_that_a_pipeline_lost() -> None:
+    from sklearn.pipeline import make_pipeline
+    from sklearn.preprocessing import StandardScaler
+
+    pd = pytest.importorskip("pandas")
+    frame = pd.DataFrame(X, columns=["height", "weight", "age"])
+    pipeline = make_pipeline(StandardScaler(), mlp.MomentClassifier()).fit(frame, y)
+    table = pipeline[-1].importance(n_repeats=1, names=pipeline[:-1].get_feature_names_out())
+    assert set(table.names) == {"height", "weight", "age"}
+    with pytest.raises(DataError, match="names must hold 3 names, one per column of X, not 2"):
+        pipeline[-1].importance(names=["a", "b"])
+
+
+def test_doubts_are_heard_where_half_of_the_rows_are_labelled() -> None:
+    few = np.array([[0.0], [1.0], [2.0], [3.0]])
+    with pytest.warns(DoubtfulResultWarning):
+        mlp.MomentClassifier().fit(few, [1, 1, 0, 0])
+
+
+def test_one_labelled_point_is_told_what_is_missing() -> None:
+    with pytest.raises(CompileError, match="at least two labelled points are needed"):
+        mlp.MomentClassifier().fit(X, np.arange(120) == 3)
