@@ -27,6 +27,7 @@ from numpy.typing import NDArray
 from scipy.linalg import LinAlgError
 
 from momentlp.points.arrays import FloatArray
+from momentlp_sifting.columns import SparseColumns
 from momentlp_sifting.normal_equations import NormalEquations, Precision
 from momentlp_sifting.program import Program
 
@@ -42,6 +43,12 @@ MAX_STEPS = 60
 MAX_UNDECIDED_PER_MOMENT, N_SPARE = 0.8, 120  # undecided points per active moment, and more points, at which to stop
 # How exactly the equations are solved: at first, and where mu hardly changes in some steps one after the other.
 LEVELS = Precision(), Precision(1e-5, 1e3, n_corrections=4), Precision(1e-8, 1e6, n_corrections=6)
+# Sparse columns: a product costs so little, and a factor so much, that conjugate gradients come first.
+SPARSE_LEVELS = (
+    Precision(n_corrections=60, max_factored=1500, tolerance=1e-3),
+    Precision(n_corrections=150, max_factored=1500, tolerance=1e-6),
+    *LEVELS[1:],
+)
 SLOW, MAX_SLOW = 0.9, 2
 DIVERGED = 1e4  # times the first mu: the problem has no feasible point
 MIN_MU = 1e-9  # at a smaller mu nothing more is learned
@@ -102,8 +109,9 @@ class Iterate:
         ):
             r[only] = bound[only] + sign * half[only]
         room = np.where(inequality, np.minimum(half, usual * 1e3) ** 2, 0.0)
+        precision = SPARSE_LEVELS[0] if isinstance(problem.Z, SparseColumns) else Precision()
         system = NormalEquations(
-            problem.Z, problem.structure, everything, room + 1e-6 * own, squares, Precision(), single=single
+            problem.Z, problem.structure, everything, room + 1e-6 * own, squares, precision, single=single
         )
         h = START_MEMBERSHIP * caps
         h = h + problem.forward(system.solve(r - problem.adjoint(h, single)), single)
@@ -173,14 +181,15 @@ def follow_central_path(
             raise LinAlgError
     except LinAlgError:
         return Iterate.blank(problem), 0
+    levels = SPARSE_LEVELS if isinstance(problem.Z, SparseColumns) else LEVELS
     first_mu, level, n_slow = now.mu, 0, 0
     for step in range(MAX_STEPS):
-        single = now.mu > MIN_MU_FOR_SINGLE and level < len(LEVELS) - 1
-        following = None if is_late() else take_step(problem, now, LEVELS[level], single)
+        single = now.mu > MIN_MU_FOR_SINGLE and level < len(levels) - 1
+        following = None if is_late() else take_step(problem, now, levels[level], single)
         if following is None:
             return now, step
         n_slow = n_slow + 1 if SLOW * now.mu < following.mu <= now.mu / SLOW else 0
-        if n_slow >= MAX_SLOW and level < len(LEVELS) - 1:  # the steps are not exact enough
+        if n_slow >= MAX_SLOW and level < len(levels) - 1:  # the steps are not exact enough
             level, n_slow = level + 1, 0
         now = following
         if now.mu > DIVERGED * first_mu:

@@ -40,15 +40,21 @@ class Precision:
     max_relative_e : float
         Of columns with a larger k, relative to the diagonal of Z^T D Z, only the diagonal is kept.
     n_corrections : int
-        Steps of conjugate gradients.
+        Steps of conjugate gradients, at most.
     refine : bool
         Whether to take these steps even if nothing is left out, to correct for rounding.
+    max_factored : int, optional
+        If more columns than that matter, none is factored: conjugate gradients do all the work.
+    tolerance : float
+        Of the residual, relative to the first one, at which conjugate gradients end.
     """
 
     min_relative_d: float = 1e-3
     max_relative_e: float = 30.0
     n_corrections: int = 2
     refine: bool = False
+    max_factored: int | None = None
+    tolerance: float = 0.0
 
 
 class NormalEquations:
@@ -72,6 +78,7 @@ class NormalEquations:
         precision: Precision, single: bool,
     ) -> None:  # fmt: skip
         self.Z, self.D, self.single, self.precision = Z, D, single, precision
+        self._reduced: Any
         self.algebra = RowAlgebra(structure, E)
         self.diagonal = squares + self.algebra.k + self.algebra.v**2 / self.algebra.sigma + 1e-300
         tight = np.flatnonzero(squares * precision.max_relative_e > self.algebra.k)
@@ -80,9 +87,12 @@ class NormalEquations:
         some_columns = tight if 0 < tight.size < 0.8 * squares.size else None
         self.tight = np.arange(squares.size) if some_columns is None else tight
         self.exact = some_points is None and some_columns is None
+        if precision.max_factored is not None and self.tight.size > precision.max_factored:
+            self.tight, self.exact, self._reduced = np.zeros(0, dtype=np.intp), False, _Nothing()
+            return
         n_points = D.size if some_points is None else points.size
         if n_points < POINTS_SIDE * self.tight.size:
-            self._reduced: Any = _PointsSide(self, E, squares, some_points, some_columns)
+            self._reduced = _PointsSide(self, E, squares, some_points, some_columns)
         else:
             self._reduced = _ColumnsSide(self, squares, some_points, some_columns)
 
@@ -92,10 +102,11 @@ class NormalEquations:
         z = self._solve_reduced(c)
         if not self.exact or self._reduced.is_rough or self.precision.refine:
             residual, towards, before = c - self._apply(z), np.zeros_like(c), np.inf
+            limit = self.precision.tolerance**2 * float(c @ z)
             for _ in range(self.precision.n_corrections):
                 step = self._solve_reduced(residual)
                 size = float(residual @ step)
-                if not size > 0:
+                if not size > limit:
                     break
                 towards = step + size / before * towards
                 moved, before = self._apply(towards), size
@@ -115,6 +126,16 @@ class NormalEquations:
         solution = c / self.diagonal
         solution[self.tight] = self._reduced.solve(c[self.tight])
         return np.asarray(solution)
+
+
+class _Nothing:
+    """No column is factored."""
+
+    is_rough = True
+
+    def solve(self, c: FloatArray) -> FloatArray:
+        """Return nothing for nothing."""
+        return c
 
 
 class _ColumnsSide:

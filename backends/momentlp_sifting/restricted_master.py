@@ -29,7 +29,7 @@ from momentlp.problem.problem import Problem
 from momentlp_sifting.few_fractional import make_few_fractional
 from momentlp_sifting.interior_point import Iterate, follow_central_path
 from momentlp_sifting.program import Program
-from momentlp_sifting.vertex import find_vertex, polish_vertex
+from momentlp_sifting.vertex import Vertex, find_vertex, polish_vertex
 
 __all__ = ["InnerSolver", "Pair", "StoppedError", "WorkCounter", "score_tolerance", "solve_restricted"]
 
@@ -47,6 +47,7 @@ MAX_COLUMNS_KEPT = 200  # all columns keep their sums where memberships are roun
 MAX_ENTRIES_AT_ONCE = 20_000  # a matrix with more entries does not go to the simplex method as a whole
 MAX_ENTRIES_IF_FEW_POINTS = 1_000_000  # the same, if there are not many more points than moments
 MIN_MOMENTS_FOR_VERTEX = 150  # below, the simplex method is as fast
+FEW_ADDED = 30  # points and moments
 MAX_ROUNDS = 200  # of solving and pricing
 MAX_PENALTY = 1e8  # penalty of the artificial column above which the problem is infeasible
 
@@ -170,11 +171,13 @@ class _RestrictedMaster:
         (h, y) from which the inner solver starts.
     penalty : float
         Penalty of the artificial column.
+    n_added : float
+        How many points and moments were added since it was last solved; infinite if it was not.
     """
 
     def __init__(self, problem: Program, points: Mask, moments: Mask, side: Mask, start: Pair | None) -> None:
         self.problem, self.points, self.moments, self.side, self.start = problem, points, moments, side, start
-        self.n_restarts = 0
+        self.n_restarts, self.n_added = 0, math.inf
         self.penalty = 10.0 if start is None else min(MAX_PENALTY / 100, 10.0 * (1.0 + float(np.abs(start[1]).sum())))
 
     @classmethod
@@ -207,7 +210,10 @@ class _RestrictedMaster:
         weights, caps = whole.weights[chosen], whole.caps[chosen]
         lower, upper = whole.lower[rows] - fixed, whole.upper[rows] - fixed
         start = None if self.start is None else (self.start[0][chosen], self.start[1][rows])
-        answer = self._find_vertex(Program.dense(A, weights, caps, lower, upper, self.problem.threads), tally)
+        answer, vertex = None, self._find_vertex(Program.dense(A, weights, caps, lower, upper, self.problem.threads), tally)
+        if vertex is not None:
+            start = vertex.h, vertex.y
+            answer = None if vertex.n_wrong else Answer(Outcome.OPTIMAL, *start, message="optimal")
         first = caps / 2 if start is None else start[0]
         reached = first @ A
         excess = np.maximum(reached - upper, 0.0) - np.maximum(lower - reached, 0.0)
@@ -233,24 +239,26 @@ class _RestrictedMaster:
         self.start = h, np.where(np.abs(y) > 1e-12, y, 0.0)
         return h, y, float(answer.membership[chosen.size :].sum())
 
-    def _find_vertex(self, small: Program, tally: WorkCounter) -> Answer | None:
-        """Solve by the interior-point method if there are many moments; return None if that finds no vertex."""
-        if min(small.shape) < MIN_MOMENTS_FOR_VERTEX:
+    def _find_vertex(self, small: Program, tally: WorkCounter) -> Vertex | None:
+        """Solve by the interior-point method if there are many moments; return None if that finds no good vertex.
+
+        The simplex method is faster from the last vertex, if few points and moments were added since.
+        """
+        if min(small.shape) < MIN_MOMENTS_FOR_VERTEX or self.n_added <= FEW_ADDED:
             return None
-        pair, steps = find_vertex(small, tally.is_late)
+        vertex, steps = find_vertex(small, tally.is_late)
         tally.steps += steps
-        if pair is None:
-            return None
-        tally.vertices += 1
-        return Answer(Outcome.OPTIMAL, *pair, message="optimal")
+        tally.vertices += vertex is not None and vertex.n_wrong == 0
+        return vertex
 
     def add(self, changed: Mask, violated: Mask) -> None:
         """Add points that changed sides and moments that are violated."""
+        self.n_added = int(changed.sum()) + int(violated.sum())
         self.points, self.moments = self.points | changed, self.moments | violated
 
     def restart_larger(self, h: FloatArray, y: FloatArray) -> None:
         """Begin again from a start with eight times as many points: points outside were on the wrong side."""
-        self.n_restarts += 1
+        self.n_restarts, self.n_added = self.n_restarts + 1, math.inf
         again = _RestrictedMaster.around(self.problem, (h, y), 8 * int(self.points.sum()))
         self.points, self.side, self.start = again.points, again.side, again.start
         self.moments = self.moments | again.moments

@@ -16,6 +16,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -28,7 +29,7 @@ from momentlp_sifting.normal_equations import Precision
 from momentlp_sifting.optimality import check_optimality
 from momentlp_sifting.program import Program
 
-__all__ = ["find_vertex", "polish_vertex"]
+__all__ = ["Vertex", "find_vertex", "polish_vertex"]
 
 Mask = NDArray[np.bool_]
 
@@ -38,14 +39,23 @@ FIRST_TRY_MU = 1e-3  # relative to the weights: before, it is not clear which po
 MAX_LATE_STEPS = 8  # at such a small mu: nothing more is learned
 # How many more fractional points than moments at a bound there may be, or fewer, where a vertex is looked for; but at a
 # smaller mu than LATE_MU, relative to the weights, any number: there are many optima then.
-MAX_SURPLUS, MIN_SURPLUS, LATE_MU = 0.1, 3, 1e-8
+MAX_SURPLUS, MIN_SURPLUS, LATE_MU = 0.01, 3, 1e-8
 MIN_MULTIPLIER, MAX_POLISHED = 1e-9, 1500  # of a moment at its bound; points and moments of a vertex that is polished
 MAX_REPAIRS = 6  # of one vertex
+FEW_WRONG = 0.003  # violations per moment at a bound that the simplex method mends sooner than further steps would
 MAX_WRONG = 0.05  # of all fractional points and moments at a bound: with more violations the guess is not worth a repair
 
 
-def find_vertex(problem: Program, is_late: Callable[[], bool]) -> tuple[tuple[FloatArray, FloatArray] | None, int]:
-    """Return the optimal vertex (h, y) and the number of steps; None instead of the vertex if none is found.
+class Vertex(NamedTuple):
+    """A vertex (h, y), and how many conditions of an optimum it violates: none if it is optimal."""
+
+    h: FloatArray
+    y: FloatArray
+    n_wrong: int
+
+
+def find_vertex(problem: Program, is_late: Callable[[], bool]) -> tuple[Vertex | None, int]:
+    """Return the optimal vertex, or the best one that was found, and the number of steps; None if there is no good one.
 
     Parameters
     ----------
@@ -59,11 +69,13 @@ def find_vertex(problem: Program, is_late: Callable[[], bool]) -> tuple[tuple[Fl
     if now is None:
         return None, 0
     tried: tuple[bytes, bytes] | None = None
-    n_late, first_mu = 0, now.mu
-    for step in range(1, MAX_STEPS + 1):
+    n_late, first_mu, n_steps = 0, now.mu, 0
+    best: Vertex | None = None
+    while n_steps < MAX_STEPS:
+        n_steps += 1
         following = None if is_late() else take_step(problem, now, PRECISION, single=False)
         if following is None or following.mu > DIVERGED * first_mu:
-            return None, step
+            break
         now = following
         if now.mu > FIRST_TRY_MU * unit:
             continue
@@ -71,13 +83,15 @@ def find_vertex(problem: Program, is_late: Callable[[], bool]) -> tuple[tuple[Fl
         guess, surplus = (between.tobytes(), at_bound.tobytes()), abs(int(between.sum()) - int(at_bound.sum()))
         is_late_step = now.mu < LATE_MU * unit
         if guess != tried and (is_late_step or surplus <= MAX_SURPLUS * int(at_bound.sum()) + MIN_SURPLUS):
-            tried, pair = guess, _repair_vertex(problem, now, between, at_bound, is_late)
-            if pair is not None:
-                return pair, step
+            tried, found = guess, _repair_vertex(problem, now, between, at_bound, is_late)
+            if found is not None and (best is None or found.n_wrong < best.n_wrong):
+                best = found
+            if best is not None and best.n_wrong <= FEW_WRONG * int(at_bound.sum()):
+                break
         n_late += is_late_step
         if n_late > MAX_LATE_STEPS:
-            return None, step
-    return None, MAX_STEPS
+            break
+    return best, n_steps
 
 
 def _start(problem: Program) -> Iterate | None:
@@ -124,40 +138,55 @@ def _guess_vertex(problem: Program, now: Iterate, unit: float) -> tuple[Mask, Ma
 
 def _repair_vertex(
     problem: Program, now: Iterate, between: Mask, at_bound: Mask, is_late: Callable[[], bool]
-) -> tuple[FloatArray, FloatArray] | None:
-    """Return (h, y) at the vertex of these points and moments, or of a few more or less; None if it is not optimal.
+) -> Vertex | None:
+    """Return the vertex of these points and moments, or of a few more or less: the best that was found, if it is a good one.
 
     Near the optimum, a moment that the vertex violates belongs to those at a bound, and a point on the wrong side of the
     hyperplane to the fractional ones. A membership beyond a bound, or a multiplier of the wrong sign, belongs to neither.
     """
-    caps = problem.caps
+    caps, best = problem.caps, None
     side, upper = now.h > caps / 2, now.vu > now.vl
-    before = math.inf
+    violated, before = np.zeros(at_bound.size, dtype=bool), math.inf
     for _ in range(MAX_REPAIRS):
         F, R = np.flatnonzero(between), np.flatnonzero(at_bound)
-        pair = None if is_late() else _solve_vertex(problem, (now.h, now.y), F, R, side, upper)
-        if pair is None:
-            return None
-        found = check_optimality(problem, *pair)
-        if isinstance(found, tuple):
-            return found
-        n_wrong = found.count()
+        found: Any = None
+        for keep_all in (True, False) if R.size > F.size else (False,):
+            solved = None if is_late() else _solve_vertex(problem, (now.h, now.y), F, R, side, upper, violated, keep_all)
+            if solved is None:
+                return best
+            pair = solved
+            found = check_optimality(problem, *pair)
+            if isinstance(found, tuple):
+                return Vertex(found[0], found[1], 0)
+            n_wrong = found.count()
+            if n_wrong <= MAX_WRONG * (F.size + R.size) and (best is None or n_wrong < best.n_wrong):
+                best = Vertex(np.clip(pair[0], 0.0, caps), pair[1], n_wrong)
         if n_wrong >= before or n_wrong > MAX_WRONG * (F.size + R.size):
-            return None
+            break
         before = n_wrong
+        violated |= found.below | found.above
         side = np.where(found.low | found.high, found.high, np.where(found.on_wrong_side, pair[0] > 0, side))
         upper = np.where(found.below | found.above, found.above, upper)
         between = (between | found.on_wrong_side) & ~(found.low | found.high)
         at_bound = (at_bound | found.below | found.above) & ~found.of_wrong_sign
-    return None
+    return best
 
 
 def _solve_vertex(
-    problem: Program, near: tuple[FloatArray, FloatArray], F: IndexArray, R: IndexArray, side: Mask, upper: Mask
+    problem: Program,
+    near: tuple[FloatArray, FloatArray],
+    F: IndexArray,
+    R: IndexArray,
+    side: Mask,
+    upper: Mask,
+    needed: Mask | None = None,
+    keep_all: bool = False,
 ) -> tuple[FloatArray, FloatArray] | None:
     """Return (h, y) at the vertex of the points F and the moments R, near the given one.
 
-    ``side`` says which of the other points are at their cap, ``upper`` which of the moments R are at their upper bound.
+    ``side`` says which of the other points are at their cap, ``upper`` which of the moments R are at their upper bound. If
+    there are more moments than points, they depend on each other. With ``keep_all`` all of them stay, and y is the nearest
+    one that fits; otherwise as many as there are points, those that are ``needed`` among them.
     """
     caps = problem.caps
     h = np.where(side, caps, 0.0)
@@ -167,8 +196,8 @@ def _solve_vertex(
     if not (F.size and R.size):
         return h, y
     B = problem.dense_rows(F, R)
-    if R.size > F.size:
-        kept = _independent_moments(B, y[R])
+    if R.size > F.size and not keep_all:
+        kept = _independent_moments(B, y[R], np.zeros(R.size, dtype=bool) if needed is None else needed[R])
         y[np.delete(R, kept)] = 0.0
         R, B = R[kept], B[:, kept]
     bound = np.where(upper & np.isfinite(problem.upper) | ~np.isfinite(problem.lower), problem.upper, problem.lower)[R]
@@ -188,13 +217,16 @@ def _solve_vertex(
     return (h, y) if np.isfinite(h).all() and np.isfinite(y).all() else None
 
 
-def _independent_moments(B: FloatArray, y: FloatArray) -> IndexArray:
-    """Return as many moments as there are points, linearly independent if possible, preferring large multipliers.
+def _independent_moments(B: FloatArray, y: FloatArray, needed: Mask) -> IndexArray:
+    """Return as many moments as there are points, linearly independent if possible, first those that are needed.
+
+    Of the others, those with large multipliers are preferred.
 
     More moments at a bound than fractional points depend on each other: the others are at their bounds by themselves.
     """
     size = np.sqrt(np.square(B).sum(axis=0)) + 1e-300
-    weight = np.maximum(np.abs(y) * size, 1e-6 * float((np.abs(y) * size).max(initial=1e-300))) / size
+    largest = float((np.abs(y) * size).max(initial=1e-300))
+    weight = np.where(needed, 10 * largest, np.maximum(np.abs(y) * size, 1e-6 * largest)) / size
     _, order = qr(B * weight, mode="r", pivoting=True, check_finite=False)
     return np.sort(order[: B.shape[0]])
 

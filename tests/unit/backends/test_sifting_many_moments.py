@@ -163,10 +163,11 @@ def small_program(seed: int, n: int, m: int, width: float) -> tuple[Program, mlp
 @pytest.mark.parametrize(("n", "m", "width"), [(120, 15, 1.0), (80, 60, 2.0), (60, 90, 3.0), (100, 20, 1e-9)])
 def test_the_vertex_is_that_of_the_simplex_method(seed: int, n: int, m: int, width: float) -> None:
     program, problem = small_program(seed, n, m, width)
-    pair, steps = find_vertex(program, lambda: False)
-    assert pair is not None
+    vertex, steps = find_vertex(program, lambda: False)
+    assert vertex is not None
+    assert vertex.n_wrong == 0
     assert steps > 0
-    h, y = pair
+    h, y = vertex.h, vertex.y
     best = mlp.solve(problem, "highs")
     assert h.sum() == pytest.approx(best.objective, abs=1e-6)
     fractional = int(((h > 0) & (h < 1)).sum())
@@ -178,10 +179,34 @@ def test_among_many_optima_one_is_a_vertex() -> None:
     """Fifty equal points on the hyperplane: any memberships of the right sum are optimal, and one is fractional."""
     A = np.concatenate([np.full(50, 1.0), np.full(20, -1.0)])[:, None]
     program = Program.dense(A, np.ones(70), np.ones(70), np.array([-3.5]), np.array([3.5]))
-    pair, _ = find_vertex(program, lambda: False)
-    assert pair is not None
-    assert pair[0].sum() == pytest.approx(43.5)
-    assert int(((pair[0] > 0) & (pair[0] < 1)).sum()) == 1
+    vertex, _ = find_vertex(program, lambda: False)
+    assert vertex is not None
+    assert vertex.n_wrong == 0
+    assert vertex.h.sum() == pytest.approx(43.5)
+    assert int(((vertex.h > 0) & (vertex.h < 1)).sum()) == 1
+
+
+def test_moments_that_depend_on_each_other_are_all_kept() -> None:
+    """Every moment twice, so that twice as many are at a bound as points are fractional: y is spread over both copies."""
+    problem = small_program(1, 120, 15, 1.0)[1]
+    A = np.hstack([problem.A.toarray()] * 2)
+    upper = np.full(30, 1.0)
+    vertex, _ = find_vertex(Program.dense(A, np.ones(120), np.ones(120), -upper, upper), lambda: False)
+    assert vertex is not None
+    assert vertex.n_wrong == 0
+    assert vertex.h.sum() == pytest.approx(mlp.solve(problem, "highs").objective, abs=1e-6)
+
+
+@pytest.mark.parametrize("max_factored", [None, 0])
+@pytest.mark.parametrize("name", ["pairs", "pairs and a share", "sums"])
+def test_conjugate_gradients_alone_solve_the_equations(name: str, max_factored: int | None) -> None:
+    problem = compile_case(name, sparse=True, n=300)
+    structure, random = RowStructure.of(problem), np.random.default_rng(5)
+    A, columns = problem.A.toarray(), SparseColumns.of(RowStructure.of(problem).matrix(problem), slice(None), 1)
+    D, E, b = random.random(300) + 0.1, 10 * random.random(A.shape[1]) + 1.0, random.normal(size=A.shape[1])
+    precision = Precision(n_corrections=200, max_factored=max_factored, tolerance=1e-10)
+    found = NormalEquations(columns, structure, D, E, columns.squares(D), precision, single=False).solve(b)
+    assert np.allclose(found, np.linalg.solve(A.T @ (D[:, None] * A) + np.diag(E), b), rtol=1e-6, atol=1e-9)
 
 
 def test_an_infeasible_program_has_no_vertex() -> None:
