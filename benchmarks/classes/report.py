@@ -56,9 +56,8 @@ def build_page(results: Sequence[Result], picture: str) -> str:
     rows = gather_rows(results)
     names = rank_methods(rows)
     chosen, reported = _half(rows, CHOSEN_ON), _half(rows, REPORTED_ON)
-    splits = max(row.splits for row in rows)
     sections = [
-        ("", ABOUT.format(splits="one draw" if splits == 1 else f"{splits} draws")),
+        ("", ABOUT.format(splits=_draws(chosen, reported))),
         ("In short", _summarise(reported)),
         ("Mean F1", f"![F1 against the number of labels]({picture})\n\n{_table_of_means(chosen, reported, names, F1)}"),
         ("Wins, ties and losses", _table_of_outcomes(rows)),
@@ -70,6 +69,15 @@ def build_page(results: Sequence[Result], picture: str) -> str:
     ]
     text = ["# Find a class from a few labels", *(f"## {head}\n\n{body}" if head else body for head, body in sections)]
     return "\n\n".join([*text, _describe_origin()]) + "\n"
+
+
+def _draws(chosen: Sequence[Row], reported: Sequence[Row]) -> str:
+    """Return the number of draws in words: one number, or one for each half."""
+    numbers = [max((row.splits for row in half), default=0) for half in (chosen, reported)]
+    words = ["one draw" if number == 1 else f"{number} draws" for number in numbers]
+    if numbers[0] == numbers[1] or not all(numbers):
+        return words[int(numbers[1] > 0)]
+    return f"{words[1]} on the half that is reported on, and {words[0]} on the other"
 
 
 def _half(rows: Sequence[Row], names: Sequence[str], n_known: int | None = None) -> list[Row]:

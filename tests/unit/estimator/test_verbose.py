@@ -95,9 +95,9 @@ def test_importance_takes_the_names_that_a_pipeline_lost() -> None:
 
 
 def test_doubts_are_heard_where_half_of_the_rows_are_labelled() -> None:
-    few = np.array([[0.0], [1.0], [2.0], [3.0]])
-    with pytest.warns(DoubtfulResultWarning):
-        mlp.MomentClassifier().fit(few, [1, 1, 0, 0])
+    alike = np.random.default_rng(1).normal(size=(60, 3))
+    with pytest.warns(DoubtfulResultWarning, match="the size of the class is uncertain"):
+        mlp.MomentClassifier().fit(alike, np.arange(60) % 2)
 
 
 def test_one_labelled_point_is_told_what_is_missing() -> None:
