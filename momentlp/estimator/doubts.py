@@ -13,7 +13,7 @@ from momentlp.estimator.score_model import ScoreModel
 from momentlp.points.arrays import FloatArray, IndexArray, Matrix, is_sparse
 from momentlp.points.statistics import column_mean
 
-__all__ = ["Evidence", "find_doubts"]
+__all__ = ["Evidence", "find_doubts", "find_selecting_columns"]
 
 NEARLY_ALL = 0.95  # share of the unlabelled points that are found
 NEARLY_NONE = 0.05  # unlabelled points found, for each labelled one
@@ -118,36 +118,45 @@ def _take_best(scores: FloatArray, weights: FloatArray, size: float) -> NDArray[
 
 
 def _doubt_sample(evidence: Evidence) -> str:
-    """Doubt that the labelled points are a random sample of the class, if some columns differ from those of what was found.
+    """Doubt that labelled points are a random sample of the class, if they differ in some columns from what was found."""
+    columns = find_selecting_columns(evidence, FALSE_ALARMS)
+    if not columns.size:
+        return ""
+    named = ", ".join(evidence.names[j] for j in columns[:MAX_COLUMNS])
+    more = f" and {columns.size - MAX_COLUMNS} more" if columns.size > MAX_COLUMNS else ""
+    return (
+        f"the labelled points do not look like a random sample of what was found: they differ in {named}{more}. "
+        "If they were chosen by these columns, leave the columns out, or label members of other kinds too."
+    )
+
+
+def find_selecting_columns(evidence: Evidence, false_alarms: float) -> IndexArray:
+    """Return the columns in which the labelled points differ from what was found, the most different first.
 
     Both means of a column have a standard error of the labelled sample. The variance is the sum of that of the labelled
     points and that of the points found, so that a column of rare entries is not named for one of them.
+
+    Parameters
+    ----------
+    evidence : Evidence
+    false_alarms : float
+        The probability that any column is returned though the labelled points are a random sample.
     """
     from scipy.stats import t as student
 
     n_labelled = evidence.known.size
-    if n_labelled < MIN_LABELLED:
-        return ""
     probability = evidence.model(evidence.scores) * evidence.unlabelled
-    if not probability.sum() > 0:
-        return ""
+    if n_labelled < MIN_LABELLED or not probability.sum() > 0:
+        return np.zeros(0, dtype=np.intp)
     labelled, labelled_variance = _column_moments(evidence.points[evidence.known], evidence.counts)
     found, found_variance = _column_moments(evidence.points, probability)
     variance = labelled_variance + found_variance
     floor = 1e-18 * np.maximum(np.abs(labelled), np.abs(found)) ** 2  # a constant column has the variance of its rounding
     error = np.sqrt(np.maximum(variance, floor) / n_labelled)
     z = np.abs(labelled - found) / np.where(error > 0, error, 1.0)
-    limit = student.ppf(1 - FALSE_ALARMS / (2 * z.size), n_labelled - 1)
+    limit = student.ppf(1 - false_alarms / (2 * z.size), n_labelled - 1)
     order = np.argsort(-z, kind="stable")
-    named = [evidence.names[j] for j in order[:MAX_COLUMNS] if z[j] > limit]
-    if not named:
-        return ""
-    left = int((z > limit).sum()) - len(named)
-    more = f" and {left} more" if left > 0 else ""
-    return (
-        f"the labelled points do not look like a random sample of what was found: they differ in {', '.join(named)}{more}. "
-        "If they were chosen by these columns, leave the columns out, or label members of other kinds too."
-    )
+    return np.asarray(order[z[order] > limit])
 
 
 def _column_moments(X: Matrix, weights: FloatArray) -> tuple[FloatArray, FloatArray]:

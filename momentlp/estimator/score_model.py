@@ -20,7 +20,8 @@ With few labelled points many (b, c, f) fit. So the model averages over a grid o
 The prior of c is half uniform in scores and half uniform in the class prior, that of log b is normal, that of f uniform on
 five values. A class is usually apart from the rest, so few points should be doubtful: the prior has the factor
 ``exp(-0.7 E_U[4 sigma (1 - sigma)] / min(E_U sigma, 1 - E_U sigma))``. Since the model is never quite right, the likelihood
-counts as that of fewer points, l / (1 + l / 100).
+counts as that of fewer points, l / (1 + l / 100); or l / (1 + l / 2) if the labelled points differ from what is found in
+some column, so that they are no random sample of the members.
 
 The cut is the score with the largest expected F1, ``2 E[ pi r / (pi + q) ]``, where q is the share of U above the cut and r
 the recall. Averages over the grid also give the interval of the class prior, and precision and recall at any cut.
@@ -85,7 +86,12 @@ class ScoreModel:
 
     @classmethod
     def fit(
-        cls, members: FloatArray, unlabelled: FloatArray, weights: FloatArray, member_weights: FloatArray | None = None
+        cls,
+        members: FloatArray,
+        unlabelled: FloatArray,
+        weights: FloatArray,
+        member_weights: FloatArray | None = None,
+        max_information: float = MAX_INFORMATION,
     ) -> ScoreModel:
         """Fit the model.
 
@@ -97,6 +103,9 @@ class ScoreModel:
             Scores of the unlabelled points, and how many points each stands for.
         member_weights : array, shape (l,), optional
             How many points each labelled point stands for.
+        max_information : float
+            How many points any number of labelled points can count as. With few, the gap between members and others
+            decides more than the scores of the labelled points.
 
         Examples
         --------
@@ -108,7 +117,7 @@ class ScoreModel:
         """
         nodes, node_weights = _nodes(unlabelled, weights)
         counts = np.ones(members.size) if member_weights is None else member_weights
-        weight, p = _average_over(_Grid.of(nodes, node_weights, members, 1 / weights.sum()), counts)
+        weight, p = _average_over(_Grid.of(nodes, node_weights, members, 1 / weights.sum()), counts, max_information)
         pi = p @ node_weights
         share = np.cumsum(node_weights[::-1])[::-1]
         found = np.cumsum((p * node_weights)[:, ::-1], axis=1)[:, ::-1]  # members at or above each node
@@ -234,17 +243,17 @@ class _Grid:
         return cls(sigma, mean, log_density, np.log(uniform) + log_slope[:, None] - SEPARATION * doubtful)
 
 
-def _log_weights(grid: _Grid, counts: FloatArray) -> FloatArray:
+def _log_weights(grid: _Grid, counts: FloatArray, max_information: float = MAX_INFORMATION) -> FloatArray:
     """Return the logarithm of likelihood times prior of each candidate, shape (F, B, C)."""
-    temper = 1.0 / (1.0 + float(counts.sum()) / MAX_INFORMATION)
+    temper = 1.0 / (1.0 + float(counts.sum()) / max_information)
     density = np.exp(np.minimum(grid.log_density, 50.0))
     fits = [np.log((1 - f) * density + f + 1e-300) @ counts for f in FREE_SHARES]
     return np.array([temper * fit + grid.log_prior for fit in fits])
 
 
-def _average_over(grid: _Grid, counts: FloatArray) -> tuple[FloatArray, FloatArray]:
+def _average_over(grid: _Grid, counts: FloatArray, max_information: float) -> tuple[FloatArray, FloatArray]:
     """Return the weights of the candidates that count, shape (k,), and their p at the nodes, shape (k, q)."""
-    log_weight = _log_weights(grid, counts)
+    log_weight = _log_weights(grid, counts, max_information)
     weight = np.exp(log_weight - log_weight.max())
     free, b, c = np.nonzero(weight > NEGLIGIBLE)
     f, mean = np.array(FREE_SHARES)[free][:, None], grid.mean[b, c][:, None]

@@ -85,3 +85,21 @@ def test_points_to_label_are_those_of_the_last_fit() -> None:
     y = label(truth, 40)
     model = fit(X, y).set_params(features="quadratic").fit(X, y)
     assert np.array_equal(model.query(5), mlp.MomentClassifier("quadratic").fit(X, y).query(5))
+
+
+@pytest.mark.filterwarnings("ignore::momentlp.DoubtfulResultWarning")
+@pytest.mark.parametrize("seed", [0, 1])
+def test_labels_that_were_selected_do_not_decide_the_size_of_the_class(seed: int) -> None:
+    """Members with a large x0 are labelled, so the labelled points look like a small part of the class."""
+    random = np.random.default_rng(seed)
+    X = random.normal(size=(1500, 4))
+    X[:300, 1] += 2.5
+    X[:300, 0] *= 2
+    odds = np.exp(0.75 * X[:300, 0])
+    selected, at_random = (random.choice(300, 100, replace=False, p=p) for p in (odds / odds.sum(), None))
+    biased, fair = (mlp.MomentClassifier().fit(X, np.isin(np.arange(1500), known)) for known in (selected, at_random))
+    share = 200 / 1400
+    wide, narrow = biased.class_prior_interval(0.9), fair.class_prior_interval(0.9)
+    assert share in wide
+    assert share in narrow
+    assert wide.high - wide.low > 2 * (narrow.high - narrow.low)
