@@ -96,6 +96,7 @@ class Units:
         y = np.zeros(problem.n_moments) if answer.multipliers is None else answer.multipliers * self.factors * self.weight
         h *= self.cap  # in place from here on: there may be very many points
         np.clip(h, 0.0, problem.caps, out=h)
+        h += 0.0  # -0.0 becomes 0.0
         y = np.where(problem.noise, 0.0, y)
         return h, admissible_multipliers(problem, np.nan_to_num(y, nan=0.0, posinf=0.0, neginf=0.0))
 
