@@ -15,6 +15,7 @@ import scipy.sparse as sp
 from numpy.typing import NDArray
 
 from momentlp.points.arrays import FloatArray, IndexArray, is_sparse
+from momentlp.problem.moment_block import MomentBlock
 from momentlp.problem.moment_matrix import MomentMatrix
 
 __all__ = ["Columns", "DenseColumns", "SparseColumns", "is_mostly_sparse"]
@@ -48,6 +49,15 @@ class Columns(Protocol):
 
     def dense(self, points: IndexArray, columns: IndexArray | None = None) -> FloatArray:
         """Return some columns of some points as a new array; None stands for all columns."""
+
+    def select(self, points: IndexArray, columns: IndexArray, factor: FloatArray, shift: FloatArray) -> Columns:
+        """Return ``factor_j`` times each of the given columns, plus ``shift_j``, of some points."""
+
+    def with_point(self, row: FloatArray) -> Columns:
+        """Return the columns with those of one more point."""
+
+    def block(self, lower: FloatArray, upper: FloatArray) -> MomentBlock:
+        """Return the columns as moments with bounds."""
 
 
 class DenseColumns:
@@ -126,6 +136,20 @@ class DenseColumns:
     def dense(self, points: IndexArray, columns: IndexArray | None = None) -> FloatArray:
         """Return some columns of some points."""
         return self.Z[points] if columns is None else self.Z[np.ix_(points, columns)]
+
+    def select(self, points: IndexArray, columns: IndexArray, factor: FloatArray, shift: FloatArray) -> DenseColumns:
+        """Return ``factor_j`` times each of the given columns, plus ``shift_j``, of some points."""
+        chosen, changed = self.dense(points, columns), np.flatnonzero((factor != 1) | (shift != 0))
+        chosen[:, changed] = chosen[:, changed] * factor[changed] + shift[changed]
+        return DenseColumns(chosen, self.threads)
+
+    def with_point(self, row: FloatArray) -> DenseColumns:
+        """Return the columns with those of one more point."""
+        return DenseColumns(np.vstack([self.Z, row]), self.threads)
+
+    def block(self, lower: FloatArray, upper: FloatArray) -> MomentBlock:
+        """Return the columns as moments with bounds."""
+        return _build_block(self.Z, np.zeros(self.shape[1]), lower, upper)
 
     def _chunks(self, n: int, m: int | None = None) -> list[slice]:
         m = self.shape[1] if m is None else m
@@ -223,6 +247,25 @@ class SparseColumns:
         if columns is None:
             return np.asarray(self.P[points].toarray() + self.constant, dtype=np.float64)
         return np.asarray(self.P[points][:, columns].toarray() + self.constant[columns], dtype=np.float64)
+
+    def select(self, points: IndexArray, columns: IndexArray, factor: FloatArray, shift: FloatArray) -> SparseColumns:
+        """Return ``factor_j`` times each of the given columns, plus ``shift_j``, of some points."""
+        P = sp.csr_array(self.P[points][:, columns].multiply(factor))
+        return SparseColumns(P, self.constant[columns] * factor + shift, self.threads)
+
+    def with_point(self, row: FloatArray) -> SparseColumns:
+        """Return the columns with those of one more point."""
+        last = sp.csr_array((row - self.constant)[None, :])
+        return SparseColumns(sp.csr_array(sp.vstack([self.P, last])), self.constant, self.threads)
+
+    def block(self, lower: FloatArray, upper: FloatArray) -> MomentBlock:
+        """Return the columns as moments with bounds; what centring subtracts becomes their shift."""
+        return _build_block(self.P, self.constant, lower, upper)
+
+
+def _build_block(features: Any, shift: FloatArray, lower: FloatArray, upper: FloatArray) -> MomentBlock:
+    names = tuple(f"a{moment}" for moment in range(shift.size))
+    return MomentBlock(features, np.zeros(shift.size), None, shift, lower, upper, names)
 
 
 def is_mostly_sparse(matrix: MomentMatrix) -> bool:

@@ -9,7 +9,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from momentlp.points.arrays import FloatArray, IndexArray
-from momentlp_sifting.columns import Columns, DenseColumns
+from momentlp.problem.problem import Problem
+from momentlp_sifting.columns import Columns
 from momentlp_sifting.row_structure import RowStructure
 
 __all__ = ["Program"]
@@ -37,11 +38,13 @@ class Program:
     upper: FloatArray
 
     @classmethod
-    def dense(
-        cls, A: FloatArray, weights: FloatArray, caps: FloatArray, lower: FloatArray, upper: FloatArray, threads: int = 1
-    ) -> Program:
-        """Return the program of a dense matrix A whose moments share no columns."""
-        return cls(DenseColumns(A, threads), RowStructure.plain(A.shape[1]), weights, caps, lower, upper)
+    def plain(cls, A: Columns, weights: FloatArray, caps: FloatArray, lower: FloatArray, upper: FloatArray) -> Program:
+        """Return the program of a matrix A whose moments share no columns."""
+        return cls(A, RowStructure.plain(A.shape[1]), weights, caps, lower, upper)
+
+    def to_problem(self) -> Problem:
+        """Return the same program for a backend; the moments must not share columns."""
+        return Problem((self.Z.block(self.lower, self.upper),), self.weights, self.caps)
 
     @property
     def threads(self) -> int:
@@ -98,6 +101,10 @@ class Program:
             return columns, columns
         return columns, self.structure.row_squares(columns, self.Z.multiply_transposed(weights, single=True))
 
+    def rows(self, points: IndexArray, moments: IndexArray) -> Columns:
+        """Return A of some points and moments."""
+        return self.structure.select(self.Z, points, moments)
+
     def dense_rows(self, points: IndexArray, moments: IndexArray) -> FloatArray:
         """Return A of some points and moments as an array."""
-        return self.structure.dense_rows(self.Z, points, moments)
+        return self.rows(points, moments).dense(np.arange(points.size))

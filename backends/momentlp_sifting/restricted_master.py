@@ -206,26 +206,29 @@ class _RestrictedMaster:
             return np.where(whole.weights > 0, whole.caps, 0.0), np.zeros(whole.shape[1]), 0.0
         h = np.where(self.side & ~self.points, whole.caps, 0.0)
         fixed = whole.adjoint(h)[rows]  # what the fixed points add to the moments
-        A = whole.dense_rows(chosen, rows)
-        weights, caps = whole.weights[chosen], whole.caps[chosen]
-        lower, upper = whole.lower[rows] - fixed, whole.upper[rows] - fixed
+        small = Program.plain(
+            whole.rows(chosen, rows), whole.weights[chosen], whole.caps[chosen],
+            whole.lower[rows] - fixed, whole.upper[rows] - fixed,
+        )  # fmt: skip
         start = None if self.start is None else (self.start[0][chosen], self.start[1][rows])
-        answer, vertex = None, self._find_vertex(Program.dense(A, weights, caps, lower, upper, self.problem.threads), tally)
+        answer, vertex = None, self._find_vertex(small, tally)
         if vertex is not None:
             start = vertex.h, vertex.y
             answer = None if vertex.n_wrong else Answer(Outcome.OPTIMAL, *start, message="optimal")
-        first = caps / 2 if start is None else start[0]
-        reached = first @ A
-        excess = np.maximum(reached - upper, 0.0) - np.maximum(lower - reached, 0.0)
+        reached = small.adjoint(small.caps / 2 if start is None else start[0])
+        excess = np.maximum(reached - small.upper, 0.0) - np.maximum(small.lower - reached, 0.0)
         largest = float(np.abs(excess).max(initial=0.0))
         if largest > 0 and answer is None:  # the artificial column removes the excess of every row, at a penalty
-            A = np.vstack([A, -excess / largest])
-            weights, caps = np.append(weights, -self.penalty), np.append(caps, 2 * largest)
+            small = replace(
+                small,
+                Z=small.Z.with_point(-excess / largest),
+                weights=np.append(small.weights, -self.penalty),
+                caps=np.append(small.caps, 2 * largest),
+            )
             start = None if start is None else (np.append(start[0], 0.0), start[1])
         if answer is None:
-            answer = inner(Problem.from_arrays(A, lower, upper, weights=weights, caps=caps), start)
+            answer = inner(small.to_problem(), start)
             if answer.outcome is Outcome.OPTIMAL and answer.membership is not None and answer.multipliers is not None:
-                small = Program.dense(A, weights, caps, lower, upper)
                 h_small, y_small = polish_vertex(small, answer.membership, answer.multipliers)
                 answer = replace(answer, membership=h_small, multipliers=y_small)
         tally.count(answer, (chosen.size, rows.size))

@@ -150,17 +150,17 @@ class RowStructure:
         )
         return np.maximum(rows, 0.0)
 
-    def dense_rows(self, Z: Columns, points: IndexArray, rows: IndexArray) -> FloatArray:
-        """Return the given rows of the problem for some points as an array, shape (len(points), len(rows))."""
-        result = Z.dense(points, self.column[rows])
-        if self.has_pairs:
-            place = np.full(self.n_rows, -1, dtype=np.intp)
-            place[self.second] = np.arange(self.second.size)
-            at = place[rows]
-            of_pair = np.flatnonzero(at >= 0)
-            result[:, of_pair] *= self.factor[at[of_pair]]
-            result[:, of_pair] += self.shift[at[of_pair]]
-        return result
+    def select(self, Z: Columns, points: IndexArray, rows: IndexArray) -> Columns:
+        """Return the given rows of the problem for some points, one column each."""
+        factor, shift = self._row_terms
+        return Z.select(points, self.column[rows], factor[rows], shift[rows])
+
+    @cached_property
+    def _row_terms(self) -> tuple[FloatArray, FloatArray]:
+        """Factor and shift of every row."""
+        factor, shift = np.ones(self.n_rows), np.zeros(self.n_rows)
+        factor[self.second], shift[self.second] = self.factor, self.shift
+        return factor, shift
 
 
 def _find_pairs(block: MomentBlock) -> tuple[IndexArray, IndexArray] | None:

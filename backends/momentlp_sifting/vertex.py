@@ -37,9 +37,10 @@ PRECISION = Precision(min_relative_d=1e-10, max_relative_e=1e8, n_corrections=2,
 MAX_STEPS = 80
 FIRST_TRY_MU = 1e-3  # relative to the weights: before, it is not clear which points are fractional
 MAX_LATE_STEPS = 8  # at such a small mu: nothing more is learned
-# How many more fractional points than moments at a bound there may be, or fewer, where a vertex is looked for; but at a
+# How many more fractional points than moments at a bound there may be where a vertex is looked for, or fewer, as a share of
+# the moments: moments may depend on each other, but one hyperplane rarely holds more points than it has multipliers. At a
 # smaller mu than LATE_MU, relative to the weights, any number: there are many optima then.
-MAX_SURPLUS, MIN_SURPLUS, LATE_MU = 0.01, 3, 1e-8
+MAX_SURPLUS, MAX_LACK, LATE_MU = 3, 0.01, 1e-8
 MIN_MULTIPLIER, MAX_POLISHED = 1e-9, 1500  # of a moment at its bound; points and moments of a vertex that is polished
 MAX_REPAIRS = 6  # of one vertex
 FEW_WRONG = 0.003  # violations per moment at a bound that the simplex method mends sooner than further steps would
@@ -80,9 +81,10 @@ def find_vertex(problem: Program, is_late: Callable[[], bool]) -> tuple[Vertex |
         if now.mu > FIRST_TRY_MU * unit:
             continue
         between, at_bound = _guess_vertex(problem, now, unit)
-        guess, surplus = (between.tobytes(), at_bound.tobytes()), abs(int(between.sum()) - int(at_bound.sum()))
+        guess, surplus = (between.tobytes(), at_bound.tobytes()), int(between.sum()) - int(at_bound.sum())
         is_late_step = now.mu < LATE_MU * unit
-        if guess != tried and (is_late_step or surplus <= MAX_SURPLUS * int(at_bound.sum()) + MIN_SURPLUS):
+        is_vertex = -MAX_LACK * int(at_bound.sum()) - MAX_SURPLUS <= surplus <= MAX_SURPLUS
+        if guess != tried and (is_late_step or is_vertex):
             tried, found = guess, _repair_vertex(problem, now, between, at_bound, is_late)
             if found is not None and (best is None or found.n_wrong < best.n_wrong):
                 best = found
@@ -114,11 +116,15 @@ def polish_vertex(problem: Program, h: FloatArray, y: FloatArray) -> tuple[Float
     h, y : array
         The answer of another solver.
     """
-    F = np.flatnonzero((h > 0) & (h < problem.caps))
+    between = (h > 0) & (h < problem.caps)
     R = np.flatnonzero((np.abs(y) > MIN_MULTIPLIER) | ~problem.is_inequality)
-    if not F.size == R.size <= MAX_POLISHED:
+    n_missing = R.size - int(between.sum())
+    if n_missing < 0 or R.size > min(MAX_POLISHED, problem.caps.size):
         return h, y
-    pair = _solve_vertex(problem, (h, y), F, R, h > 0, y > 0)
+    if n_missing:  # points of the hyperplane that are at a bound by chance
+        distance = np.where(between, np.inf, np.abs(problem.scores(y)))
+        between[np.argpartition(distance, n_missing - 1)[:n_missing]] = True
+    pair = _solve_vertex(problem, (h, y), np.flatnonzero(between), R, h > problem.caps / 2, y > 0)
     found = None if pair is None else check_optimality(problem, *pair)
     return found if isinstance(found, tuple) else (h, y)
 

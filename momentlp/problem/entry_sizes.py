@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from momentlp.problem.moment_block import MomentBlock
     from momentlp.problem.moment_matrix import MomentMatrix
 
-__all__ = ["compute_entry_range", "compute_median_abs", "compute_typical_abs"]
+__all__ = ["compute_entry_range", "compute_median_abs", "compute_typical_abs", "quantile_of_positive"]
 
 N_SAMPLED_ROWS = 500  # rows of dense features that are looked at for a median: enough for a unit
 N_ROWS_AT_ONCE = 64  # enough for an order of magnitude
@@ -69,7 +69,7 @@ def compute_typical_abs(block: MomentBlock) -> FloatArray:
         entries = np.abs(replace(block, features=block.features.summary.sample).rows(slice(None)))
     else:
         entries = np.abs(block.rows(_choose_rows(block.n_points, N_ROWS_AT_ONCE)))
-    typical = _quantile_of_positive(entries, 4)
+    typical = quantile_of_positive(entries, 4)
     low, high = block.entry_range
     rare = (2 * (entries > 0).sum(axis=0) < len(entries)) & (low < high)
     if rare.any() and len(entries) < block.n_points:
@@ -86,7 +86,7 @@ def _typical_of_rare_entries(block: MomentBlock, moments: IndexArray) -> FloatAr
         return np.where(np.isfinite(smallest), smallest, 1.0)
     part = replace(block, features=block.features[_choose_rows(block.n_points, N_ROWS_OF_RARE)])
     sizes = np.abs(part.columns(moments))
-    typical = _quantile_of_positive(sizes, 2)
+    typical = quantile_of_positive(sizes, 2)
     for k in np.flatnonzero((sizes > 0).sum(axis=0) < MIN_POSITIVE):
         column = np.abs(block.columns(moments[[k]])[:, 0])
         typical[k] = np.median(column[column > 0]) if column.any() else 1.0
@@ -112,12 +112,12 @@ def compute_median_abs(block: MomentBlock) -> FloatArray:
         medians = _medians_of_stored_entries(block)
     else:
         sample = slice(None, None, max(1, block.n_points // N_SAMPLED_ROWS))
-        medians = _quantile_of_positive(np.abs(block.rows(sample)), 2)
+        medians = quantile_of_positive(np.abs(block.rows(sample)), 2)
         missed = medians == 0  # all sampled entries are zero; others may not be
         if missed.any() and isinstance(block.features, Chunked):
             medians[missed] = block.max_abs()[missed]
         elif missed.any():
-            medians[missed] = _quantile_of_positive(np.abs(block.columns(np.flatnonzero(missed))), 2)
+            medians[missed] = quantile_of_positive(np.abs(block.columns(np.flatnonzero(missed))), 2)
     return np.where(medians > 0, medians, 1.0)
 
 
@@ -128,7 +128,7 @@ def _medians_of_stored_entries(block: MomentBlock) -> FloatArray:
     return np.array([np.median(size) if size.size else abs(c) for size, c in zip(sizes, block.constant, strict=True)])
 
 
-def _quantile_of_positive(sizes: FloatArray, part: int) -> FloatArray:
+def quantile_of_positive(sizes: FloatArray, part: int) -> FloatArray:
     """Return the value above one ``part``-th of the positive entries in each column; zero where there are none."""
     ordered = np.sort(sizes, axis=0)
     n_positive = (sizes > 0).sum(axis=0)

@@ -22,6 +22,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from momentlp.points.arrays import FloatArray, IndexArray
+from momentlp.problem.entry_sizes import quantile_of_positive
 from momentlp.problem.problem import Problem
 
 __all__ = ["JointChange", "find_joint_change"]
@@ -153,7 +154,8 @@ def _solve_in_units_of_violation(
     """Return the change per point that removes all violations; None if there is none."""
     from scipy.optimize import linprog  # takes a tenth of a second to import, and most answers do not need it
 
-    row_unit = _median_of_nonzero(entries)
+    typical = quantile_of_positive(np.abs(entries), 2)
+    row_unit = np.where(typical > 0, typical, 1.0)
     unit = float((-np.minimum(below, above) / row_unit).max())
     if not 0 < unit < np.inf:
         return None
@@ -182,11 +184,3 @@ def _solve_in_units_of_violation(
         return None
     plus, minus = np.split(result.x, 2)
     return np.asarray((plus - minus) * unit / size)
-
-
-def _median_of_nonzero(entries: FloatArray) -> FloatArray:
-    """Return the median absolute entry of each column, zeros left out; 1 where all are zero."""
-    sizes = np.where(entries == 0, np.nan, np.abs(entries))
-    empty = np.isnan(sizes).all(axis=0)
-    sizes[:, empty] = 1.0
-    return np.asarray(np.nanmedian(sizes, axis=0))

@@ -9,6 +9,7 @@ from hypothesis import strategies as st
 import momentlp as mlp
 from momentlp.testing import problems
 from momentlp_sifting import Sifting, restricted_master, sifting
+from momentlp_sifting.columns import DenseColumns
 from momentlp_sifting.interior_point import follow_central_path
 from momentlp_sifting.program import Program
 
@@ -214,7 +215,7 @@ class TestInterior:
         optimum = mlp.solve(problem, "highs", feasibility_tolerance=1e-9)
         A = problem.A.toarray()
         found, steps = follow_central_path(
-            Program.dense(A, problem.weights, problem.caps, problem.lower, problem.upper), lambda: False
+            Program.plain(DenseColumns(A), problem.weights, problem.caps, problem.lower, problem.upper), lambda: False
         )
         assert steps < 30
         assert set(np.flatnonzero(optimum.multipliers)) <= set(np.flatnonzero(found.active))
@@ -223,5 +224,6 @@ class TestInterior:
 
     def test_it_stops_at_once_when_asked_to(self) -> None:
         problem = gaussian_problem(3000)
-        barrier = Program.dense(problem.A.toarray(), problem.weights, problem.caps, problem.lower, problem.upper)
+        A = DenseColumns(problem.A.toarray())
+        barrier = Program.plain(A, problem.weights, problem.caps, problem.lower, problem.upper)
         assert follow_central_path(barrier, lambda: True)[1] == 0

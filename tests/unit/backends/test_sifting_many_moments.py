@@ -18,7 +18,7 @@ from momentlp_sifting.few_fractional import make_few_fractional
 from momentlp_sifting.normal_equations import NormalEquations, Precision
 from momentlp_sifting.program import Program
 from momentlp_sifting.row_structure import RowAlgebra, RowStructure
-from momentlp_sifting.vertex import find_vertex
+from momentlp_sifting.vertex import find_vertex, polish_vertex
 
 SPECS: dict[str, mlp.Spec] = {
     "pairs": mlp.Spec(tolerance=mlp.StandardError(1.0)),
@@ -50,8 +50,12 @@ def test_columns_and_structure_are_the_moments(name: str, sparse: bool) -> None:
     assert Z.shape == (n, structure.n_columns)
     some, points = random.permutation(m)[: m // 2], np.arange(0, n, 3)
     for columns in (DenseColumns(Z), SparseColumns.of(structure.matrix(problem), slice(None), 1)):
-        assert np.allclose(structure.dense_rows(columns, np.arange(n), np.arange(m)), A, atol=1e-13)
-        assert np.allclose(structure.dense_rows(columns, points, some), A[np.ix_(points, some)], atol=1e-13)
+        whole, part = (structure.select(columns, *chosen) for chosen in ((np.arange(n), np.arange(m)), (points, some)))
+        assert np.allclose(whole.dense(np.arange(n)), A, atol=1e-13)
+        assert np.allclose(part.dense(np.arange(points.size)), A[np.ix_(points, some)], atol=1e-13)
+        longer = np.vstack([A, np.arange(m)])
+        assert np.allclose(whole.with_point(longer[-1]).dense(np.arange(n + 1)), longer, atol=1e-13)
+        assert np.allclose(whole.block(problem.lower, problem.upper).rows(slice(None)), A, atol=1e-13)
     h, y, D = random.random(n), random.normal(size=m), random.random(n)
     assert np.allclose(structure.to_rows(Z.T @ h), A.T @ h, atol=1e-12)
     assert np.allclose(Z @ structure.to_columns(y), A @ y, atol=1e-12)
@@ -88,7 +92,7 @@ def test_a_step_solves_the_normal_equations(name: str, n: int, columns: str) -> 
     structure, random = RowStructure.of(problem), np.random.default_rng(2)
     matrix = structure.matrix(problem)
     Z = matrix.toarray()[:n]
-    A = structure.dense_rows(DenseColumns(Z), np.arange(n), np.arange(structure.n_rows))
+    A = structure.select(DenseColumns(Z), np.arange(n), np.arange(structure.n_rows)).dense(np.arange(n))
     D, E = 10.0 ** random.uniform(-2, 2, size=n), 10.0 ** random.uniform(-3, 2, size=A.shape[1])
     kind: Any = DenseColumns(Z, 2) if columns == "dense" else SparseColumns.of(matrix, slice(0, n), 2)
     precision = Precision(0.0, np.inf, n_corrections=2, refine=True)
@@ -155,7 +159,7 @@ def small_program(seed: int, n: int, m: int, width: float) -> tuple[Program, mlp
     A[: n // 3] += 0.4
     A -= A[: n // 6].mean(axis=0)
     upper = np.full(m, width)
-    program = Program.dense(A, np.ones(n), np.ones(n), -upper, upper)
+    program = Program.plain(DenseColumns(A), np.ones(n), np.ones(n), -upper, upper)
     return program, mlp.Problem.from_arrays(A, -upper, upper)
 
 
@@ -178,7 +182,7 @@ def test_the_vertex_is_that_of_the_simplex_method(seed: int, n: int, m: int, wid
 def test_among_many_optima_one_is_a_vertex() -> None:
     """Fifty equal points on the hyperplane: any memberships of the right sum are optimal, and one is fractional."""
     A = np.concatenate([np.full(50, 1.0), np.full(20, -1.0)])[:, None]
-    program = Program.dense(A, np.ones(70), np.ones(70), np.array([-3.5]), np.array([3.5]))
+    program = Program.plain(DenseColumns(A), np.ones(70), np.ones(70), np.array([-3.5]), np.array([3.5]))
     vertex, _ = find_vertex(program, lambda: False)
     assert vertex is not None
     assert vertex.n_wrong == 0
@@ -191,7 +195,7 @@ def test_moments_that_depend_on_each_other_are_all_kept() -> None:
     problem = small_program(1, 120, 15, 1.0)[1]
     A = np.hstack([problem.A.toarray()] * 2)
     upper = np.full(30, 1.0)
-    vertex, _ = find_vertex(Program.dense(A, np.ones(120), np.ones(120), -upper, upper), lambda: False)
+    vertex, _ = find_vertex(Program.plain(DenseColumns(A), np.ones(120), np.ones(120), -upper, upper), lambda: False)
     assert vertex is not None
     assert vertex.n_wrong == 0
     assert vertex.h.sum() == pytest.approx(mlp.solve(problem, "highs").objective, abs=1e-6)
@@ -210,7 +214,7 @@ def test_conjugate_gradients_alone_solve_the_equations(name: str, max_factored: 
 
 
 def test_an_infeasible_program_has_no_vertex() -> None:
-    program = Program.dense(np.ones((30, 1)), np.ones(30), np.ones(30), np.array([40.0]), np.array([50.0]))
+    program = Program.plain(DenseColumns(np.ones((30, 1))), np.ones(30), np.ones(30), np.array([40.0]), np.array([50.0]))
     assert find_vertex(program, lambda: False)[0] is None
 
 
@@ -311,6 +315,19 @@ def test_fractional_points_lie_on_the_hyperplane(seed: int, tolerance: mlp.Toler
     found = mlp.solve(problem, "sifting", repair=False)
     assert found.status is mlp.Status.OPTIMAL
     assert found.objective == pytest.approx(mlp.solve(problem, "highs").objective, rel=1e-8)
+
+
+def test_a_vertex_with_a_point_at_its_bound_by_chance_is_polished() -> None:
+    """The third point is at its cap exactly, and on the hyperplane: the vertex has as many basic points as moments."""
+    A = np.array([[1.0, 0.0], [0.0, 1.0], [1.0, 2.0], [-1.0, -1.0], [-1.0, -1.0]])
+    weights = A @ [0.5, 0.25] + np.array([0.0, 0.3, 0.0, 0.2, -0.2])
+    h = np.array([0.25, 1.0, 1.0, 1.0, 0.0])
+    y, reached = np.array([0.5, 0.25]), A.T @ h
+    program = Program.plain(DenseColumns(A), weights, np.ones(5), np.full(2, -np.inf), reached)
+    noise = np.array([3e-10, 0.0, 0.0, 0.0, 0.0])
+    polished = polish_vertex(program, h + noise, y + 1e-11)
+    assert np.abs(polished[0] - h).max() < 1e-15
+    assert np.abs(polished[1] - y).max() < 1e-15
 
 
 def test_a_matrix_of_zeros_is_infeasible_without_a_warning() -> None:
