@@ -17,6 +17,7 @@ from numpy.typing import NDArray
 from momentlp.points.arrays import FloatArray, IndexArray, is_sparse
 from momentlp.problem.moment_block import MomentBlock
 from momentlp.problem.moment_matrix import MomentMatrix
+from momentlp_sifting.sparse_product import SparseProduct
 
 __all__ = ["Columns", "DenseColumns", "SparseColumns", "is_mostly_sparse"]
 
@@ -183,11 +184,12 @@ class SparseColumns:
     P : csr_array, shape (n, q)
     constant : array, shape (q,)
     threads : int
-        The maximum number of threads for dense matrices that are made from these columns.
+        The maximum number of threads for products.
     """
 
     def __init__(self, P: Any, constant: FloatArray, threads: int = 1) -> None:
         self.P, self.constant, self.threads, self.shape = P, constant, threads, (P.shape[0], P.shape[1])
+        self._product = SparseProduct(P, threads)
 
     @classmethod
     def of(cls, matrix: MomentMatrix, points: Any, threads: int) -> SparseColumns:
@@ -198,15 +200,15 @@ class SparseColumns:
 
     @cached_property
     def _transposed(self) -> Any:
-        return sp.csr_array(self.P.T)
+        return SparseProduct(sp.csr_array(self.P.T), self.threads)
 
     @cached_property
     def _squares(self) -> Any:
-        return self._transposed.power(2)
+        return SparseProduct(sp.csr_array(self.P.power(2).T), self.threads)
 
     def multiply(self, y: FloatArray, single: bool = False) -> FloatArray:
         """Return Z y."""
-        return np.asarray(self.P @ y + float(self.constant @ y), dtype=np.float64)
+        return np.asarray(self._product @ y + float(self.constant @ y), dtype=np.float64)
 
     def multiply_transposed(self, h: FloatArray, single: bool = False) -> FloatArray:
         """Return Z^T h."""

@@ -125,7 +125,12 @@ def _medians_of_stored_entries(block: MomentBlock) -> FloatArray:
     part = block.linear_part().tocsc()
     columns = [np.abs(part.data[part.indptr[j] : part.indptr[j + 1]]) for j in range(part.shape[1])]
     sizes = [column[column > 0] for column in columns]
-    return np.array([np.median(size) if size.size else abs(c) for size, c in zip(sizes, block.constant, strict=True)])
+    return np.array(
+        [
+            np.partition(size, size.size // 2)[size.size // 2] if size.size else abs(constant)
+            for size, constant in zip(sizes, block.constant, strict=True)
+        ]
+    )
 
 
 def quantile_of_positive(sizes: FloatArray, part: int) -> FloatArray:

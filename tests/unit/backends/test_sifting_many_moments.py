@@ -18,6 +18,7 @@ from momentlp_sifting.few_fractional import make_few_fractional
 from momentlp_sifting.normal_equations import NormalEquations, Precision
 from momentlp_sifting.program import Program
 from momentlp_sifting.row_structure import RowAlgebra, RowStructure
+from momentlp_sifting.sparse_product import SparseProduct
 from momentlp_sifting.vertex import find_vertex, polish_vertex
 
 SPECS: dict[str, mlp.Spec] = {
@@ -315,6 +316,15 @@ def test_fractional_points_lie_on_the_hyperplane(seed: int, tolerance: mlp.Toler
     found = mlp.solve(problem, "sifting", repair=False)
     assert found.status is mlp.Status.OPTIMAL
     assert found.objective == pytest.approx(mlp.solve(problem, "highs").objective, rel=1e-8)
+
+
+@pytest.mark.parametrize("threads", [1, 2, 5])
+def test_threads_do_not_change_a_sparse_product(threads: int) -> None:
+    M = sp.random_array((3000, 900), density=0.5, format="csr", rng=np.random.default_rng(0))
+    v = np.random.default_rng(1).normal(size=900)
+    product = SparseProduct(M, threads)
+    assert len(product._parts) == threads
+    assert ((product @ v) == M @ v).all()
 
 
 def test_a_vertex_with_a_point_at_its_bound_by_chance_is_polished() -> None:
