@@ -20,7 +20,7 @@ from momentlp.problem.problem import Problem
 from momentlp.runtime.interruptible import import_interruptible
 from momentlp_glpk.model import load_program
 from momentlp_glpk.options import METHODS, check_common_options
-from momentlp_glpk.solver import run_interior, run_simplex
+from momentlp_glpk.solver import run_branch_and_bound, run_interior, run_simplex
 
 __all__ = ["Glpk"]
 
@@ -64,8 +64,14 @@ class Glpk(Backend):
         self.reject_unknown(native, {"method": METHODS, **METHODS[method]})
         check_common_options(method, native, options)
         program = problem.linear_program().with_scaled_outliers()
+        if program.integer is not None and (method != "simplex" or options.iteration_limit is not None):
+            raise OptionError(
+                "glpk finds whole sets by its simplex method with a time_limit: leave out iteration_limit and method."
+            )
         started = time.perf_counter()
         with _solve_lock, _redirect_log(options.sink), load_program(program) as handle:
+            if program.integer is not None:
+                return run_branch_and_bound(handle, native, options, program)
             if method == "interior":
                 return run_interior(handle, native, options, program)
             return run_simplex(handle, native, options, program, exact=method == "exact", started=started)

@@ -34,6 +34,8 @@ def load_program(program: LinearProgram) -> Iterator[Any]:
         for column, (low, high, cost) in enumerate(bounds, 1):
             glpk.glp_set_col_bnds(handle, column, _bound_type(low, high), low, high)
             glpk.glp_set_obj_coef(handle, column, cost)
+        for column in [] if program.integer is None else np.flatnonzero(program.integer).tolist():
+            glpk.glp_set_col_kind(handle, column + 1, glpk.GLP_IV)
         _load_matrix(handle, program.matrix)
         yield handle
     finally:

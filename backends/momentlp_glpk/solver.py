@@ -1,4 +1,4 @@
-"""Running GLPK's methods (simplex, exact simplex, interior point) and reading what they return.
+"""Running GLPK's methods (simplex, exact simplex, interior point, branch and bound) and reading what they return.
 
 swiglpk holds Python's global lock while GLPK works. So the simplex runs in slices of a fixed number of iterations: between
 two slices other threads run, Ctrl-C arrives, and progress is reported. The number depends on the size of the problem and
@@ -22,7 +22,7 @@ from momentlp.backend.interface import Answer, Options, Outcome, Progress
 from momentlp.problem.linear_program import LinearProgram
 from momentlp_glpk.options import INTERIOR_OPTIONS, SIMPLEX_OPTIONS, check_tolerance, set_controls
 
-__all__ = ["run_interior", "run_simplex"]
+__all__ = ["run_branch_and_bound", "run_interior", "run_simplex"]
 
 ENTRIES_PER_SLICE = 100_000_000  # entries of the matrix that one slice touches: some tenths of a second
 MAX_SLICE = 10_000  # iterations of a slice: some hundredths of a second for the smallest problems
@@ -160,6 +160,41 @@ def run_interior(handle: Any, native: Mapping[str, Any], options: Options, progr
     primals = [glpk.glp_ipt_col_prim(handle, column) for column in range(1, columns + 1)]
     duals = [glpk.glp_ipt_row_dual(handle, row) for row in range(1, rows + 1)]
     return _build_answer(program, code, glpk.glp_ipt_status(handle), primals, duals, iterations=None)
+
+
+def run_branch_and_bound(handle: Any, native: Mapping[str, Any], options: Options, program: LinearProgram) -> Answer:
+    """Run the simplex method, and then branch and bound, which hears a time limit and reports no progress.
+
+    The method needs the optimum of the linear program. Python waits until it ends.
+    """
+    import swiglpk as glpk
+
+    answer = run_simplex(
+        handle, native, replace(options, progress=None), program, exact=False, started=time.perf_counter()
+    )
+    if answer.outcome is not Outcome.OPTIMAL:
+        return replace(answer, membership=None, multipliers=None)
+    control = glpk.glp_iocp()
+    glpk.glp_init_iocp(control)
+    control.msg_lev = glpk.GLP_MSG_OFF if options.sink is None else glpk.GLP_MSG_ALL
+    control.mip_gap = 0.0
+    if options.time_limit is not None:
+        control.tm_lim = int(np.clip(options.time_limit * 1000, 1, MAX_LIMIT))
+    code = glpk.glp_intopt(handle, control)
+    status = glpk.glp_mip_status(handle)
+    outcome = RETURN_OUTCOMES.get(next((name for name in RETURN_CODES if getattr(glpk, name) == code), ""), Outcome.FAILED)
+    if code == 0:
+        outcome = {glpk.GLP_OPT: Outcome.OPTIMAL, glpk.GLP_NOFEAS: Outcome.INFEASIBLE}.get(status, Outcome.FAILED)
+    has_set = status in (glpk.GLP_OPT, glpk.GLP_FEAS)
+    columns = range(1, program.matrix.shape[1] + 1)
+    return Answer(
+        outcome=outcome,
+        membership=program.memberships([glpk.glp_mip_col_val(handle, column) for column in columns]) if has_set else None,
+        multipliers=None,
+        message=f"GLPK: {outcome.value} by branch and bound",
+        iterations=answer.iterations,
+        claimed_bound=glpk.glp_mip_obj_val(handle) if outcome is Outcome.OPTIMAL else None,
+    )
 
 
 def _build_answer(

@@ -27,7 +27,10 @@ OUTCOMES = {
     "kMemoryLimit": Outcome.LIMIT,
     "kInterrupt": Outcome.LIMIT,
     "kHighsInterrupt": Outcome.LIMIT,
+    "kSolutionLimit": Outcome.LIMIT,
 }  # every other status is a failure
+SHARE_OF_STEP = 0.999  # of the least difference between the weights of two sets: a smaller gap is none
+INFINITE = 1e300  # an objective of HiGHS that is larger means that it has none
 
 
 class Highs(Backend):
@@ -65,6 +68,11 @@ class Highs(Backend):
         program = problem.linear_program().with_scaled_outliers()
         set_options(highs, program, options)
         pass_program(highs, program)
+        if program.integer is not None:
+            if problem.weight_step > 0:  # sets that differ by less than a step weigh the same
+                set_option(highs, "mip_abs_gap", options.native.get("mip_abs_gap", SHARE_OF_STEP * problem.weight_step))
+            run_highs(highs, options)
+            return _build_integer_answer(highs, program)
         if options.start is not None:
             set_start(highs, program, *options.start)
         program = replace(program, matrix=None, cost=program.cost[:0])  # free the memory: HiGHS holds its own copy
@@ -74,6 +82,20 @@ class Highs(Backend):
             message = f"HiGHS: no end after {answer.iterations} iterations, so it is probably cycling"
             return replace(answer, outcome=Outcome.FAILED, message=message)
         return answer
+
+
+def _build_integer_answer(highs: Any, program: LinearProgram) -> Answer:
+    """Read the best set and the bound that branch and bound claims; there are no duals."""
+    status, info, solution = highs.getModelStatus(), highs.getInfo(), highs.getSolution()
+    has_set = bool(solution.value_valid) and abs(info.objective_function_value) < INFINITE
+    return Answer(
+        outcome=OUTCOMES.get(status.name, Outcome.FAILED),
+        membership=program.memberships(solution.col_value) if has_set else None,
+        multipliers=None,
+        message=f"HiGHS: {highs.modelStatusToString(status)} by branch and bound, {max(0, info.mip_node_count)} nodes",
+        iterations=max(0, int(info.mip_node_count)),
+        claimed_bound=float(info.mip_dual_bound) if abs(info.mip_dual_bound) < INFINITE else None,
+    )
 
 
 def _build_answer(highs: Any, program: LinearProgram) -> Answer:

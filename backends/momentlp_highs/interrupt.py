@@ -12,6 +12,7 @@ from momentlp.runtime.interruptible import run_interruptible
 
 __all__ = ["run_highs"]
 
+INFINITE = 1e300  # HiGHS has no set, or no bound, yet
 SECONDS_BETWEEN_REPORTS = 0.1  # HiGHS calls back at every iteration; users need progress less often
 
 
@@ -54,6 +55,8 @@ class _Callback:
         highs.setCallback(self, None)
         highs.startCallback(kinds.kCallbackSimplexInterrupt)
         highs.startCallback(kinds.kCallbackIpmInterrupt)
+        highs.startCallback(kinds.kCallbackMipInterrupt)
+        self.integer = kinds.kCallbackMipInterrupt
         if self.options.sink is not None:
             highs.startCallback(self.logging)
 
@@ -61,7 +64,7 @@ class _Callback:
         if kind == self.logging:
             self.guard(self.write_log, message)
             return
-        self.guard(self.report_progress, data_out)
+        self.guard(self.report_progress, data_out, kind == self.integer)
         if self.stop.is_set():
             data_in.user_interrupt = True
 
@@ -78,11 +81,18 @@ class _Callback:
         if self.options.sink is not None and not self.stop.is_set():
             self.options.sink(message)
 
-    def report_progress(self, data_out: Any) -> None:
+    def report_progress(self, data_out: Any, is_integer: bool) -> None:
         """Report progress, if the last report is long enough ago."""
         now = time.perf_counter()
         is_due = now - self.last_report >= SECONDS_BETWEEN_REPORTS and not self.stop.is_set()
         if self.options.progress is not None and is_due:
             self.last_report = now
             iterations = max(int(data_out.simplex_iteration_count), int(data_out.ipm_iteration_count), 0)
-            self.options.progress(Progress(iterations, now - self.started))
+            objective = bound = None
+            if is_integer:
+                iterations = max(int(data_out.mip_node_count), 0)
+                objective, bound = (
+                    float(value) if abs(value) < INFINITE else None
+                    for value in (data_out.mip_primal_bound, data_out.mip_dual_bound)
+                )
+            self.options.progress(Progress(iterations, now - self.started, objective, bound))

@@ -35,7 +35,8 @@ def pass_program(highs: Any, program: LinearProgram) -> None:
         program.matrix.indptr,
         program.matrix.indices,
         program.matrix.data,
-        np.zeros(columns, dtype=np.int32),  # all continuous; HiGHS would read past the end of an empty array
+        # 0 for a continuous column, 1 for an integer; HiGHS would read past the end of an empty array.
+        np.zeros(columns, dtype=np.int32) if program.integer is None else program.integer.astype(np.int32),
     )
     # A warning says that entries below small_matrix_value were dropped. The certificate shows whether that matters.
     if status == highspy.HighsStatus.kError:

@@ -1,10 +1,11 @@
-"""The options of HiGHS: the common ones translated, three defaults changed, and the native ones set and checked.
+"""The options of HiGHS: the common ones translated, some defaults changed, and the native ones set and checked.
 
-Three of HiGHS's defaults are changed because the problems here are of one kind. All can be set back by native options.
+Some of HiGHS's defaults are changed because the problems here are of one kind. All can be set back by native options.
 
 - The moments arrive scaled, so HiGHS does not scale them again, unless there are outliers.
 - A dense matrix leaves presolve nothing to remove, so presolve is off there.
 - Entries of the matrix count from 1e-12 on, not from 1e-9.
+- Where memberships must be whole, HiGHS searches until its bound is reached.
 """
 
 from __future__ import annotations
@@ -24,6 +25,12 @@ COMMON_OPTIONS = {
     "feasibility_tolerance": ("primal_feasibility_tolerance", "dual_feasibility_tolerance"),
     "threads": ("threads",),
 }
+INTEGER_OPTIONS = {"iteration_limit": ("mip_max_nodes",), "feasibility_tolerance": ("mip_feasibility_tolerance",)}
+INTEGER_SETTINGS = {  # HiGHS stops at 99.99% of its bound, and allows a set to violate moments by 1e-6
+    "mip_rel_gap": 0.0,
+    "mip_feasibility_tolerance": 1e-9,
+    "primal_feasibility_tolerance": 1e-9,
+}
 MIN_DENSE_SHARE = 0.5  # share of entries that are not zero from which presolve is switched off
 MIN_MATRIX_VALUE = 1e-12  # smaller entries of the matrix are dropped
 MAX_THREADS_PER_CORE = 8  # HiGHS starts every thread it is asked for: too many exhaust the machine
@@ -39,7 +46,11 @@ def set_options(highs: Any, program: LinearProgram, options: Options) -> None:
     }
     if program.unit is None:  # no outliers: the moments are scaled already
         settings["simplex_scale_strategy"] = 0
-    for common, natives in COMMON_OPTIONS.items():
+    common_options = COMMON_OPTIONS
+    if program.integer is not None:
+        settings |= {"presolve": "choose", **INTEGER_SETTINGS}
+        common_options = {common: (*natives, *INTEGER_OPTIONS.get(common, ())) for common, natives in COMMON_OPTIONS.items()}
+    for common, natives in common_options.items():
         if (value := getattr(options, common)) is not None:
             settings |= dict.fromkeys(natives, value)
     if options.sink is not None:

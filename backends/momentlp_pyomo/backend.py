@@ -61,7 +61,7 @@ class Pyomo(Backend):
     package: ClassVar[str] = "pyomo"
     extra: ClassVar[str | None] = "pyomo"
     capabilities: ClassVar[frozenset[Capability]] = frozenset(
-        {Capability.TIME_LIMIT, Capability.ITERATION_LIMIT, Capability.FEASIBILITY_TOLERANCE}
+        {Capability.TIME_LIMIT, Capability.ITERATION_LIMIT, Capability.FEASIBILITY_TOLERANCE, Capability.INTEGER}
     )
 
     @classmethod
@@ -76,10 +76,11 @@ class Pyomo(Backend):
         name = native.pop("solver", "highs")
         with _solve_lock:
             solver = make_interruptible(find_solver(name))
-            settings = build_settings(name, native, options)
+            settings = build_settings(name, native, options, is_whole=problem.is_whole)
             started = time.perf_counter()
             model = self.to_model(problem)
-            model.dual = pyo.Suffix(direction=pyo.Suffix.IMPORT)
+            if not problem.is_whole:
+                model.dual = pyo.Suffix(direction=pyo.Suffix.IMPORT)
             arguments: dict[str, Any] = {"load_solutions": False, "tee": options.verbose, "options": settings}
             if options.time_limit is not None:
                 left = options.time_limit - (time.perf_counter() - started)
@@ -122,7 +123,7 @@ class Pyomo(Backend):
         Raises
         ------
         ModelError
-            If the model is not linear and continuous, has no objective to maximise, or a variable without finite bounds.
+            If the model is not linear, has no objective to maximise, or a variable without finite bounds.
         """
         problem: Problem = import_interruptible(MODEL_MODULE).to_problem(model)
         return problem
@@ -143,10 +144,19 @@ def _build_answer(results: Any, model: Any, problem: Problem, name: str) -> Answ
     """Read the point and the duals that Pyomo's solver found; without an optimum there are none to read."""
     condition = str(results.solver.termination_condition)
     outcome = OUTCOMES.get(condition, Outcome.FAILED)
-    has_point = outcome is Outcome.OPTIMAL and len(results.solution) > 0
+    has_point = (outcome is Outcome.OPTIMAL or problem.is_whole) and len(results.solution) > 0
     if has_point:
         model.solutions.load_from(results)
     membership = [variable.value for variable in model.membership.values()]
+    if problem.is_whole:
+        return Answer(
+            outcome=outcome,
+            membership=np.array(membership, dtype=np.float64) if has_point and None not in membership else None,
+            multipliers=None,
+            message=f"Pyomo with {name}: {condition}, by branch and bound",
+            engine="HiGHS" if name in HIGHS_NAMES else name,
+            claimed_bound=_read_bound(results),
+        )
     duals = [model.dual.get(model.moments[key], 0.0) if key in model.moments else 0.0 for key in model.moment_names]
     is_complete = has_point and None not in membership
     return Answer(
@@ -166,6 +176,14 @@ def _fix_sign(problem: Problem, duals: FloatArray) -> FloatArray:
     smaller bound is chosen.
     """
     return min(duals, -duals, key=lambda y: dual_bound(problem, y))
+
+
+def _read_bound(results: Any) -> float | None:
+    try:
+        bound = float(results.problem.upper_bound)
+    except (AttributeError, TypeError, ValueError):
+        return None
+    return bound if np.isfinite(bound) else None
 
 
 def _read_iterations(results: Any) -> int | None:

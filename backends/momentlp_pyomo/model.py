@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from contextlib import contextmanager
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -32,7 +33,10 @@ def to_model(problem: Problem) -> Any:
     model = pyo.ConcreteModel(name="momentlp")
     model.points = pyo.RangeSet(0, program.n_points - 1)
     caps = problem.caps.tolist()
-    model.membership = pyo.Var(model.points, bounds=lambda _, point: (0.0, caps[point]))
+    whole = [pyo.Integers if flag else pyo.Reals for flag in np.asarray(problem.whole).tolist()]
+    model.membership = pyo.Var(
+        model.points, bounds=lambda _, point: (0.0, caps[point]), within=lambda _, point: whole[point]
+    )
     variables = list(model.membership.values())
     if program.has_size_column:
         model.count = pyo.Var(bounds=(0.0, float(problem.caps.sum())))
@@ -66,12 +70,12 @@ def to_problem(model: Any) -> Problem:
     """Take a linear model back to matrix form.
 
     The memberships are the first points; every other variable becomes a point after them. A lower bound above zero becomes
-    a moment of its own.
+    a moment of its own. Integer and binary variables become memberships that must be whole.
 
     Raises
     ------
     ModelError
-        If the model is not linear and continuous, has no objective to maximise, or a variable without finite bounds.
+        If the model is not linear, has no objective to maximise, or a variable without finite bounds.
     """
     if not isinstance(model, pyo.ConcreteModel):
         raise ModelError(f"expected a Problem or a Pyomo ConcreteModel, not {type(model).__name__}.")
@@ -111,7 +115,8 @@ def to_problem(model: Any) -> Problem:
     matrix = sp.coo_array((data, (columns, rows)), shape=(len(variables), len(names)))
     dense = matrix.nnz > 0.5 * len(variables) * len(names)
     A = matrix.toarray() if dense else sp.csr_array(matrix)
-    return Problem.from_arrays(A, lower, upper, weights=weights, caps=caps, names=names)
+    problem = Problem.from_arrays(A, lower, upper, weights=weights, caps=caps, names=names)
+    return replace(problem, whole=np.array([not variable.is_continuous() for variable in variables]))
 
 
 def load_values(model: Any, solution: Solution) -> None:
@@ -162,8 +167,8 @@ def _list_variables(model: Any) -> list[Any]:
 
 
 def _read_bounds(variable: Any) -> tuple[float, float]:
-    if not variable.is_continuous():
-        raise ModelError(f"variable {variable.name} is not continuous; momentlp certifies linear programs only.")
+    if not (variable.is_continuous() or variable.is_integer() or variable.is_binary()):
+        raise ModelError(f"variable {variable.name} is neither continuous nor integer: give it another domain.")
     if variable.fixed:
         if variable.value is None:
             raise ModelError(f"variable {variable.name} is fixed but has no value: give it one.")

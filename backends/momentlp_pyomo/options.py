@@ -21,6 +21,8 @@ COMMON_OPTIONS = {
     "iteration_limit": ("simplex_iteration_limit", "ipm_iteration_limit"),
     "feasibility_tolerance": ("primal_feasibility_tolerance", "dual_feasibility_tolerance"),
 }
+# HiGHS stops at 99.99% of its bound, and allows a set to violate moments by 1e-6.
+INTEGER_SETTINGS = {"mip_rel_gap": 0.0, "mip_feasibility_tolerance": 1e-9}
 
 
 def find_solver(name: Any) -> Any:
@@ -43,7 +45,7 @@ def find_solver(name: Any) -> Any:
     return solver
 
 
-def build_settings(name: str, native: Mapping[str, Any], options: Options) -> dict[str, Any]:
+def build_settings(name: str, native: Mapping[str, Any], options: Options, *, is_whole: bool = False) -> dict[str, Any]:
     """Return the options for the solver itself.
 
     Parameters
@@ -54,6 +56,8 @@ def build_settings(name: str, native: Mapping[str, Any], options: Options) -> di
         Native options without ``solver``.
     options : Options
         The common options.
+    is_whole : bool
+        Whether memberships must be integers.
 
     Raises
     ------
@@ -67,6 +71,12 @@ def build_settings(name: str, native: Mapping[str, Any], options: Options) -> di
         if name not in HIGHS_NAMES:
             raise OptionError(f"pyomo can pass {common} to HiGHS only: give {name} its own option for it instead.")
         settings |= dict.fromkeys(natives, value)
+    if is_whole and name in HIGHS_NAMES:
+        settings |= INTEGER_SETTINGS
+        if options.feasibility_tolerance is not None:
+            settings["mip_feasibility_tolerance"] = options.feasibility_tolerance
+        if options.iteration_limit is not None:
+            settings["mip_max_nodes"] = options.iteration_limit
     settings |= native
     if name in HIGHS_NAMES:
         _check_highs_settings(settings)

@@ -19,6 +19,7 @@ from momentlp.backend.interface import Answer, Backend, Capability, Options, Out
 from momentlp.problem.linear_program import LinearProgram
 from momentlp.problem.problem import Problem
 from momentlp.runtime.interruptible import import_interruptible, run_interruptible
+from momentlp_scipy.integer import run_milp
 from momentlp_scipy.interrupt import Stopper
 from momentlp_scipy.options import NATIVE_OPTIONS, build_settings
 
@@ -47,7 +48,7 @@ class Scipy(Backend):
     engine: ClassVar[str] = "HiGHS"
     package: ClassVar[str] = "scipy"
     capabilities: ClassVar[frozenset[Capability]] = frozenset(
-        {Capability.TIME_LIMIT, Capability.ITERATION_LIMIT, Capability.FEASIBILITY_TOLERANCE}
+        {Capability.TIME_LIMIT, Capability.ITERATION_LIMIT, Capability.FEASIBILITY_TOLERANCE, Capability.INTEGER}
     )
 
     @classmethod
@@ -63,6 +64,8 @@ class Scipy(Backend):
         self.reject_unknown(options.native, NATIVE_OPTIONS)
         method, settings = build_settings(options)
         program = problem.linear_program().with_scaled_outliers()
+        if program.integer is not None:
+            return run_milp(program, options)
         rows = program.matrix.shape[0]
         bounds = np.vstack(
             [

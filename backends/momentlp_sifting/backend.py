@@ -35,7 +35,7 @@ class Sifting(Backend):
     name: ClassVar[str] = "sifting"
     engine: ClassVar[str] = "HiGHS"
     package: ClassVar[str] = "highspy"
-    capabilities: ClassVar[frozenset[Capability]] = frozenset(Capability)
+    capabilities: ClassVar[frozenset[Capability]] = frozenset(Capability) - {Capability.INTEGER}
 
     @classmethod
     def version(cls) -> str:

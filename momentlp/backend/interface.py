@@ -77,6 +77,8 @@ class Capability(Enum):
         Reports progress to a function while it runs.
     START
         Starts from a given (h, y).
+    INTEGER
+        Solves problems with memberships that must be integers. This is a property of problems, and not an option.
 
     Examples
     --------
@@ -92,6 +94,7 @@ class Capability(Enum):
     LOG = "log"
     PROGRESS = "progress"
     START = "start"
+    INTEGER = "integer"
 
 
 @dataclass(frozen=True)
@@ -105,17 +108,20 @@ class Progress:
     seconds : float
         Seconds since the solver started.
     objective : float, optional
-        The objective now, if the solver reports it.
+        The objective now, if the solver reports it. If memberships must be whole, the weight of the best set so far.
+    bound : float, optional
+        If memberships must be whole: the bound of the solver on that weight.
 
     Examples
     --------
     >>> Progress(iterations=120, seconds=0.5)
-    Progress(iterations=120, seconds=0.5, objective=None)
+    Progress(iterations=120, seconds=0.5, objective=None, bound=None)
     """
 
     iterations: int
     seconds: float
     objective: float | None = None
+    bound: float | None = None
 
 
 @dataclass(frozen=True)
@@ -140,7 +146,8 @@ class Options:
         Receives a :class:`Progress` from time to time; may be called from another thread.
     start : pair of arrays of shape (N,) and (m,), optional
         (h, y) from which to start: the answer to a similar problem, or a guess. Memberships strictly between 0 and their
-        cap, and moments with a multiplier of 0, form the first basis.
+        cap, and moments with a multiplier of 0, form the first basis. If memberships must be whole, it is the optimum of
+        the linear program, without that condition.
     native : mapping
         Options under the solver's own names.
 
@@ -200,7 +207,8 @@ class Options:
         set of Capability
             One for each common option that is not None.
         """
-        return {capability for capability in Capability if getattr(self, capability.value) is not None}
+        options = set(Capability) - {Capability.INTEGER}
+        return {capability for capability in options if getattr(self, capability.value) is not None}
 
 
 @dataclass(frozen=True)
@@ -222,6 +230,9 @@ class Answer:
         Iterations in all.
     engine : str, optional
         The engine that ran, if it is not the one that the backend declares.
+    claimed_bound : float, optional
+        Of a problem with memberships that must be whole: the bound that a branch and bound method claims for the objective.
+        Nobody can check it without searching again.
 
     Examples
     --------
@@ -237,6 +248,7 @@ class Answer:
     message: str
     iterations: int | None = None
     engine: str | None = None
+    claimed_bound: float | None = None
 
 
 class Backend(ABC):

@@ -46,7 +46,7 @@ def read_container(path: Path, format_: str, version: int, what: str, build: Cal
     ----------
     path : Path
     format_, version : str, int
-        The format and version that the header must have.
+        The format that the header must have, and the last version of it that can be read.
     what : str
         The object in messages, such as "saved problem".
     build : callable
@@ -74,7 +74,7 @@ def _check_header(arrays: Arrays, digest: bytes, format_: str, version: int, wha
     header = parse_json(arrays["header"].tobytes(), names_only=True)
     if not isinstance(header, dict) or header.get("format") != format_:
         raise FileFormatError(f"it is a .npz, but not a {what}")
-    if header.get("version") != version:
+    if header.get("version") not in range(1, version + 1):
         raise FileFormatError(f"it has format version {header.get('version')!r}; this momentlp reads {version}. Upgrade it")
     if "digest" not in arrays or arrays["digest"].tobytes() != digest:
         raise FileFormatError("it was changed since it was saved: its digest differs")

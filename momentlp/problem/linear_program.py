@@ -22,6 +22,7 @@ from typing import Any
 
 import numpy as np
 import scipy.sparse as sp
+from numpy.typing import NDArray
 
 from momentlp.errors import CompileError
 from momentlp.points.arrays import FloatArray, is_sparse
@@ -49,6 +50,8 @@ class LinearProgram:
         N and m.
     unit : array or None
         The number of units of membership that one unit of each column stands for; None if all are 1.
+    integer : array of bool, or None
+        Which columns must be integers; None if none must.
 
     Examples
     --------
@@ -67,6 +70,7 @@ class LinearProgram:
     n_points: int
     n_moments: int
     unit: FloatArray | None = None
+    integer: NDArray[np.bool_] | None = None
 
     def memberships(self, x: Any) -> FloatArray:
         """Return the memberships, shape (N,), from the values of all columns."""
@@ -81,6 +85,8 @@ class LinearProgram:
         outlier is counted in a smaller unit.
         """
         sizes = np.abs(self.matrix.data)
+        if self.integer is not None:  # an integer has its unit
+            return self
         if sizes.max(initial=0.0) <= OUTLIER_ENTRY:
             return self
         max_abs = np.zeros(self.matrix.shape[1])
@@ -97,7 +103,9 @@ class LinearProgram:
         return bool(self.matrix.shape[1] > self.n_points)
 
 
-def build_linear_program(blocks: tuple[MomentBlock, ...], weights: FloatArray, caps: FloatArray) -> LinearProgram:
+def build_linear_program(
+    blocks: tuple[MomentBlock, ...], weights: FloatArray, caps: FloatArray, whole: NDArray[np.bool_] | None = None
+) -> LinearProgram:
     """Write blocks of moments out as one linear program.
 
     Parameters
@@ -105,6 +113,8 @@ def build_linear_program(blocks: tuple[MomentBlock, ...], weights: FloatArray, c
     blocks : tuple of MomentBlock
         Features that are read in chunks are loaded into memory.
     weights, caps : array, shape (N,)
+    whole : array of bool, shape (N,), optional
+        Which memberships must be integers.
 
     Raises
     ------
@@ -135,7 +145,8 @@ def build_linear_program(blocks: tuple[MomentBlock, ...], weights: FloatArray, c
         lower, upper, col_lower = np.append(lower, 0.0), np.append(upper, 0.0), np.append(col_lower, -np.inf)
     matrix.eliminate_zeros()
     matrix.indices, matrix.indptr = matrix.indices.astype(np.int32), matrix.indptr.astype(np.int32)
-    return LinearProgram(matrix, weights, lower, upper, col_lower, caps, n_points, n_moments)
+    integer = None if whole is None else np.append(whole, np.zeros(caps.size - n_points, dtype=bool))
+    return LinearProgram(matrix, weights, lower, upper, col_lower, caps, n_points, n_moments, integer=integer)
 
 
 def _stays_sparse(block: MomentBlock) -> bool:

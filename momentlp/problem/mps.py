@@ -1,7 +1,8 @@
 """Problems as MPS files, for solvers without a backend.
 
 The format is free-format MPS. Numbers are written so that reading them gives the same float. MPS has no portable way to say
-"maximise" (GLPK refuses the ``OBJSENSE`` section), so the objective row ``minus_size`` is minimised.
+"maximise" (GLPK refuses the ``OBJSENSE`` section), so the objective row ``minus_size`` is minimised. Memberships that must be
+whole stand between integer markers.
 """
 
 from __future__ import annotations
@@ -43,10 +44,17 @@ def _format_lines(problem: Problem) -> Iterator[str]:
         yield f" {_row_type(low, high)} {name}"
     yield "COLUMNS"
     indptr, indices, data = program.matrix.indptr, program.matrix.indices, program.matrix.data
+    is_integer = np.zeros(len(columns), dtype=bool) if program.integer is None else program.integer
     for column, name in enumerate(columns):
+        if is_integer[column] and not (column and is_integer[column - 1]):
+            yield f" MARKER{column} 'MARKER' 'INTORG'"
+        elif column and is_integer[column - 1] and not is_integer[column]:
+            yield f" MARKER{column} 'MARKER' 'INTEND'"
         yield f" {name} {OBJECTIVE} {-float(program.cost[column])!r}"
         for entry in range(indptr[column], indptr[column + 1]):
             yield f" {name} {rows[indices[entry]]} {float(data[entry])!r}"
+    if is_integer.any() and is_integer[-1]:
+        yield f" MARKER{len(columns)} 'MARKER' 'INTEND'"
     yield "RHS"
     for name, low, high in zip(rows, lower, upper, strict=True):
         if np.isfinite(high) or np.isfinite(low):

@@ -19,6 +19,7 @@ from momentlp.problem.linear_program import LinearProgram, build_linear_program
 from momentlp.problem.moment_block import MomentBlock
 from momentlp.problem.moment_matrix import MomentMatrix
 from momentlp.problem.problem_checks import check_block, check_weights_times_caps
+from momentlp.problem.whole_sets import as_whole, floor_caps, weight_step
 
 __all__ = ["Problem"]
 
@@ -43,6 +44,9 @@ class Problem:
         The labelled points, if they are points of the problem.
     population : float, optional
         The number of all points, by weight: the sum of the caps before any constraint lowered them.
+    whole : bool or array of bool, shape (N,)
+        Which memberships must be integers: 0 or 1, or up to the cap of a row that stands for several points. Their caps are
+        rounded down.
 
     Raises
     ------
@@ -63,6 +67,7 @@ class Problem:
     caps: FloatArray
     labelled: IndexArray | None = None
     population: float | None = None
+    whole: NDArray[np.bool_] | bool = False
 
     def __post_init__(self) -> None:
         blocks = tuple(self.blocks)
@@ -76,6 +81,9 @@ class Problem:
         if caps.min(initial=0.0) < 0:
             raise DataError(f"caps must not be negative, but entry {int(np.argmax(caps < 0))} is {caps.min()}.")
         check_weights_times_caps(self.weights, self.caps)
+        object.__setattr__(self, "whole", as_whole(self.whole, n_points))
+        if self.is_whole:
+            object.__setattr__(self, "caps", floor_caps(self.caps, np.asarray(self.whole)))
         if self.labelled is not None:
             object.__setattr__(self, "labelled", as_indices(self.labelled, n_points, "labelled"))
         for block in blocks:
@@ -199,6 +207,27 @@ class Problem:
         return float(np.median(full[full > 0])) if (full > 0).any() else 1.0
 
     @property
+    def is_whole(self) -> bool:
+        """Whether some memberships must be integers."""
+        return bool(one_entry_if_constant(np.asarray(self.whole))[0].any())
+
+    @cached_property
+    def weight_step(self) -> float:
+        """The largest number of which the weight of every whole set is a multiple; 0 if there is none."""
+        return weight_step(self.weights, self.caps, np.asarray(self.whole))
+
+    def relaxed(self) -> Self:
+        """Return the linear program: the same problem, with memberships that may be fractional.
+
+        Examples
+        --------
+        >>> problem = replace(Problem.from_arrays([[1.0]], lower=0.0, upper=0.5), whole=True)
+        >>> problem.is_whole, problem.relaxed().is_whole
+        (True, False)
+        """
+        return replace(self, whole=False) if self.is_whole else self
+
+    @property
     def zero_is_feasible(self) -> bool:
         """Whether the empty set meets every bound, as it does unless a constraint asks for a minimum size."""
         return bool((self.lower <= 0).all() and (self.upper >= 0).all())
@@ -215,7 +244,7 @@ class Problem:
         weight : float
             The weights are divided by it.
         cap : float
-            Memberships, caps and bounds are divided by it.
+            Memberships, caps and bounds are divided by it. It must be 1 for a problem with memberships that must be whole.
 
         Examples
         --------
@@ -344,7 +373,7 @@ class Problem:
         >>> program.matrix.toarray(), program.row_upper
         (array([[-1.,  1.]]), array([0.5]))
         """
-        return build_linear_program(self.blocks, self.weights, self.caps)
+        return build_linear_program(self.blocks, self.weights, self.caps, np.asarray(self.whole) if self.is_whole else None)
 
     def save(self, path: str | Path) -> None:
         """Write the problem to ``path``, one ``.npz`` file of plain arrays; an interrupted save leaves no partial file.

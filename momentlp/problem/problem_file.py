@@ -24,7 +24,8 @@ from momentlp.problem.problem import Problem
 __all__ = ["load_problem", "pack_problem", "save_problem", "unpack_problem"]
 
 FORMAT = "momentlp-problem"
-VERSION = 1
+VERSION = 2
+VERSION_WITHOUT_WHOLE = 1  # of problems without memberships that must be integers: older readers know it
 VECTORS = ("origin", "shift", "lower", "upper")  # fields of a block that are arrays of one dimension
 
 
@@ -32,7 +33,8 @@ def save_problem(problem: Problem, path: Path) -> None:
     """Write a problem to ``path``; no ending is added to the name."""
     arrays: Arrays = {}
     header = pack_problem(problem, arrays)
-    write_container(path, {"format": FORMAT, "version": VERSION, **header}, arrays)
+    version = VERSION if problem.is_whole else VERSION_WITHOUT_WHOLE
+    write_container(path, {"format": FORMAT, "version": version, **header}, arrays)
 
 
 def load_problem(path: Path) -> Problem:
@@ -45,6 +47,9 @@ def pack_problem(problem: Problem, arrays: Arrays) -> dict[str, Any]:
     arrays |= {"weights": np.ascontiguousarray(problem.weights), "caps": np.ascontiguousarray(problem.caps)}
     header: dict[str, Any] = {"labelled": problem.labelled is not None, "blocks": []}
     header["population"] = problem.population
+    if problem.is_whole:
+        header["whole"] = True
+        arrays["whole"] = np.ascontiguousarray(problem.whole)
     if problem.labelled is not None:
         arrays["labelled"] = problem.labelled
     for number, block in enumerate(problem.blocks):
@@ -83,7 +88,8 @@ def unpack_problem(header: Mapping[str, Any], arrays: Arrays) -> Problem:
     if population is not None and not float(population) >= 0:
         raise FileFormatError(f"its population is {population!r}")
     weights, caps = _check_vector(arrays, "weights"), _check_vector(arrays, "caps")
-    return Problem(tuple(blocks), weights, caps, labelled, None if population is None else float(population))
+    whole = arrays["whole"] if header.get("whole") else False
+    return Problem(tuple(blocks), weights, caps, labelled, None if population is None else float(population), whole)
 
 
 def _unpack_block(entry: Mapping[str, Any], key: str, arrays: Arrays) -> MomentBlock:

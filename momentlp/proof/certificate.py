@@ -28,6 +28,7 @@ from momentlp.points.validation import as_vector
 from momentlp.problem.moment_matrix import MomentMatrix
 from momentlp.problem.problem import Problem
 from momentlp.problem.rounding import REFUTED, ROUNDING, SOLVED
+from momentlp.problem.whole_sets import round_down_bound
 from momentlp.proof.dual_bound import (
     ScoreRounding,
     compute_scores,
@@ -61,12 +62,14 @@ class Certificate:
     objective : float
         ``w . h``.
     bound : float
-        No feasible set weighs more than this. Infinite if a multiplier has a sign that it may not have. If h is feasible
+        No feasible set weighs more than this. Infinite if a multiplier has a sign that it may not have. If memberships must
+        be whole, it is rounded down to the next weight that a whole set can have. If h is feasible
         only for the problem with rounding (:mod:`momentlp.problem.rounding`), the bound is that of the same problem.
     primal_residual : float
         How far h is from being feasible, beyond what rounding explains: the change of memberships, in points, that brings
         all moments within their bounds at once, or what that change costs of the objective, in the unit of the gap,
-        whichever is larger. Memberships outside their own bounds are brought back first, which is part of the change.
+        whichever is larger. Memberships outside their own bounds are brought back first, which is part of the change. So is
+        the distance of memberships that must be whole from the nearest integers.
     dual_residual : float
         The maximum multiplier, times the maximum entry of its moment, on a side where the moment has no bound.
     gap : float
@@ -134,13 +137,14 @@ class Certificate:
         terms, wrong_side = row_terms(problem, y)
         sums, bound = _sum_up(problem, h, y, terms)
         moments, bound = _judge(problem, h, y, sums, bound)
+        bound = _bound_of_whole_sets(problem, bound)
         weight = _unit_of_weight(problem, bound)
         pull = np.abs(y) * problem.scale
         rows = float(np.max(terms - y * sums.activity, where=~wrong_side, initial=0.0))
         return cls(
             objective=sums.objective,
             bound=bound,
-            primal_residual=float(max(0.0, moments)),
+            primal_residual=float(max(0.0, moments)) + _distance_from_whole(problem, h),
             dual_residual=float(np.max(pull, where=wrong_side, initial=0.0)),
             gap=(bound - sums.objective) / weight,
             complementarity=max(sums.max_term, rows) / weight,
@@ -153,7 +157,7 @@ class Certificate:
 
     def with_bound_of_rounding(self) -> Self:
         """Return the certificate with a bound that holds for all problems whose data differ by rounding."""
-        bound = dual_bound(self.problem, self.multipliers, REFUTED)
+        bound = _bound_of_whole_sets(self.problem, dual_bound(self.problem, self.multipliers, REFUTED))
         return replace(self, bound=bound, gap=(bound - self.objective) / _unit_of_weight(self.problem, bound))
 
     def with_exact_bound(self, bound: float, multipliers: tuple[Fraction, ...]) -> Self:
@@ -166,6 +170,7 @@ class Certificate:
         multipliers : tuple of Fraction
             One per moment.
         """
+        bound = _bound_of_whole_sets(self.problem, bound)
         weight = _unit_of_weight(self.problem, bound)
         return replace(
             self, bound=bound, dual_residual=0.0, gap=(bound - self.objective) / weight, exact_multipliers=multipliers
@@ -287,6 +292,16 @@ def _judge(problem: Problem, h: FloatArray, y: FloatArray, sums: _Sums, bound: f
         (residual(_unit_of_weight(problem, relaxed), allow_means=True), relaxed),
     ]
     return min(choices, key=lambda one: max(one[0], abs(one[1] - sums.objective) / _unit_of_weight(problem, one[1])))
+
+
+def _bound_of_whole_sets(problem: Problem, bound: float) -> float:
+    """Return the bound, rounded down to the next weight that a whole set can have if memberships must be whole."""
+    return round_down_bound(bound, problem.weight_step) if problem.is_whole else bound
+
+
+def _distance_from_whole(problem: Problem, h: FloatArray) -> float:
+    """Return how far the memberships that must be integers are from them, all together."""
+    return float(np.abs(h - np.rint(h)).sum(where=np.asarray(problem.whole))) if problem.is_whole else 0.0
 
 
 def _size_of_clipping(problem: Problem, change: FloatArray, weight: float) -> float:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import Any
 
@@ -53,7 +53,10 @@ class Solution:
         What was done because the solver's first answer did not prove itself: ``"asked again"`` with a tighter tolerance and
         in other units, ``"polished"`` to the nearby vertex, ``"solved exactly"`` in rational arithmetic. Empty if nothing.
     resolve : callable, optional
-        Solves another problem with the same backend. ``solve`` sets it and :meth:`explain` calls it.
+        Solves another problem with the same backend. ``solve`` sets it, :meth:`explain` and :meth:`whole` call it.
+    claimed_bound : float, optional
+        If memberships must be whole: the bound on the weight that branch and bound claims. It may be smaller than
+        ``bound``, but nobody can check it without searching again.
 
     Examples
     --------
@@ -78,7 +81,8 @@ class Solution:
     iterations: int | None
     seconds: Mapping[str, float]
     repairs: tuple[str, ...] = ()
-    resolve: Callable[[Problem], Solution] | None = field(default=None, repr=False, kw_only=True)
+    resolve: Callable[..., Solution] | None = field(default=None, repr=False, kw_only=True)
+    claimed_bound: float | None = field(default=None, kw_only=True)
 
     @property
     def objective(self) -> float:
@@ -177,6 +181,42 @@ class Solution:
                 "momentlp.solve."
             )
         return explain(self, self.resolve)
+
+    def whole(self, **options: Any) -> Solution:
+        """Return the best whole set near this solution: no membership is fractional, and no bound is broken.
+
+        The multipliers bound every whole set, so the result says how far from the best one it can be at most. Its status is
+        OPTIMAL if set and bound meet, and LIMIT otherwise.
+
+        Parameters
+        ----------
+        **options
+            Arguments of :func:`momentlp.solve`, such as ``time_limit`` or ``backend``.
+
+        Returns
+        -------
+        Solution
+
+        Raises
+        ------
+        SolverError
+            If the solution does not come from :func:`momentlp.solve`, or the backend raises an error.
+
+        Examples
+        --------
+        >>> import momentlp as mlp
+        >>> problem = mlp.Spec(tolerance=mlp.Absolute(1.0)).compile([[0.0], [1.0], [2.0], [9.0]], mean=[1.0])
+        >>> solution = mlp.solve(problem)
+        >>> solution.objective, solution.whole().objective, solution.whole().status.name
+        (3.125, 3.0, 'OPTIMAL')
+        """
+        if self.resolve is None:
+            raise SolverError(
+                "whole solves another problem, but this solution has no backend for it: use momentlp.solve with a problem "
+                "of Spec(whole=True)."
+            )
+        start = self if self.status is Status.OPTIMAL else None
+        return self.resolve(replace(self.problem, whole=True), **{"backend": "auto", "start": start, **options})
 
     def summary(self) -> dict[str, Any]:
         """Return the figures of the solution as a dictionary of plain values, such as a row of a table.

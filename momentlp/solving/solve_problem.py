@@ -22,7 +22,7 @@ from typing import Any
 import numpy as np
 
 from momentlp.backend.auto import resolve_backend
-from momentlp.backend.interface import Backend, Options, Outcome, Progress
+from momentlp.backend.interface import Backend, Capability, Options, Outcome, Progress
 from momentlp.backend.registry import available_version, pyomo_backend
 from momentlp.errors import OnlyLabelledWarning, OptionError
 from momentlp.points.arrays import FloatArray
@@ -54,6 +54,7 @@ from momentlp.solving.verdict import (
     proves_empty,
 )
 from momentlp.solving.warm_start import adapt_start
+from momentlp.solving.whole_sets import solve_whole
 from momentlp.status import Status
 
 __all__ = ["solve"]
@@ -185,7 +186,7 @@ def solve(
         start=None if start is None else adapt_start(problem, start),
         native={**solver.native, **common.native},
     )
-    _check_capabilities(solver, common)
+    _check_capabilities(solver, common, problem)
     warn_about_sentinels(problem)
     with one_blas_thread(), limit_threads(common.threads):
         solution = _solve_and_prove(problem, Request(solver, common, tol, repair, StepTimer()))
@@ -195,8 +196,13 @@ def solve(
     return solution
 
 
-def _check_capabilities(solver: Backend, options: Options) -> None:
-    """Raise for an option that the backend does not support."""
+def _check_capabilities(solver: Backend, options: Options, problem: Problem) -> None:
+    """Raise for an option, or a kind of problem, that the backend does not support."""
+    if problem.is_whole and Capability.INTEGER not in solver.capabilities:
+        raise OptionError(
+            f"backend {solver.name!r} solves linear programs, but memberships of this problem must be whole: use "
+            "backend='auto', or another one that lists 'integer' in momentlp.backends()."
+        )
     unsupported = sorted(capability.value for capability in options.asked() - solver.capabilities)
     if unsupported:
         raise OptionError(
@@ -206,7 +212,9 @@ def _check_capabilities(solver: Backend, options: Options) -> None:
 
 
 def _solve_and_prove(problem: Problem, request: Request) -> Solution:
-    """Run steps 2 to 5 of the list at the top of this module."""
+    """Run steps 2 to 5 of the list at the top of this module; if memberships must be whole, find a set after that."""
+    if problem.is_whole:
+        return solve_whole(problem, request, _solve_and_prove)
     attempt = run_attempt(problem, request)
     certificate, repairs, engine = attempt.certificate, attempt.repairs, attempt.answer.engine or request.solver.engine
     verdict = decide_status(attempt.answer, certificate, request.tol)

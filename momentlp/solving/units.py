@@ -68,7 +68,7 @@ class Units:
         return cls(
             factors=1.0 / _power_of_two(sizes),
             weight=float(_power_of_two(np.abs(weights).max(initial=0.0))),
-            cap=float(_power_of_two(np.median(caps) if caps.size else 1.0)),
+            cap=1.0 if problem.is_whole else float(_power_of_two(np.median(caps) if caps.size else 1.0)),
         )
 
     def scale_problem(self, problem: Problem) -> Problem:

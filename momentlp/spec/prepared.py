@@ -103,6 +103,8 @@ class Prepared:
         Indices of the points with a positive weight; None if all have one. Maps learn from these alone.
     n_sample : int
         The number of points of the sample, if the class is given by one.
+    whole : bool
+        Whether memberships must be integers.
 
     Examples
     --------
@@ -121,6 +123,7 @@ class Prepared:
     given: Any = field(repr=False)
     present: IndexArray | None = None
     n_sample: int = 0
+    whole: bool = False
 
     @property
     def n_features(self) -> int:
@@ -213,7 +216,7 @@ class Prepared:
         problem = Problem(tuple(blocks), self.weights, self.caps, labelled=known, population=float(self.caps.sum()))
         for constraint in self.constraints:
             problem = apply_constraint(constraint, problem, self.data)
-        return problem
+        return replace(problem, whole=True) if self.whole else problem
 
     @property
     def _row_weights(self) -> FloatArray:

@@ -44,6 +44,8 @@ class Spec(Declared):
         theorem.
     constraints : sequence of Constraint
         Default: none.
+    whole : bool
+        Whether memberships must be 0 or 1, or integers up to the cap where a row stands for several points.
 
     Raises
     ------
@@ -65,6 +67,7 @@ class Spec(Declared):
         default_factory=lambda: Absolute(0.0)
     )
     constraints: tuple[Annotated[SerializeAsAny[Constraint], BeforeValidator(Constraint.parse)], ...] = ()
+    whole: bool = False
 
     @model_validator(mode="after")
     def _check_consistent(self) -> Self:
@@ -161,7 +164,7 @@ class Spec(Declared):
         summarise(*(part.features for part in parts if isinstance(part.features, Chunked)))
         n_sample = 0 if others is None else others.shape[0]
         data = Data(points, columns, present)
-        return Prepared(data, parts, self.tolerance, self.constraints, caps, ones, X, present, n_sample)
+        return Prepared(data, parts, self.tolerance, self.constraints, caps, ones, X, present, n_sample, self.whole)
 
     def to_json(self) -> str:
         """Return the spec as JSON text; :meth:`from_json` reads it.
