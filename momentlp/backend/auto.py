@@ -21,6 +21,7 @@ MIN_POINTS_PER_SPARSE_COLUMN = 4  # of sparse features: with fewer points, the s
 def choose_backend(problem: Problem, native: Mapping[str, Any] | None = None) -> str:
     """Return the name of the backend for a problem, chosen by its shape alone.
 
+    ``"core"`` if memberships must be whole.
     ``"sifting"`` if the features are read in chunks. Also if there are at least 32,000 entries, points times features. If
     most features are sparse, there must be at least 250,000 entries, zeros included, and at least four points per feature.
     ``"highs"`` otherwise. Both are always installed, so the choice does not depend on which other backends are.
@@ -36,6 +37,8 @@ def choose_backend(problem: Problem, native: Mapping[str, Any] | None = None) ->
     >>> choose_backend(Problem.from_arrays([[-1.0], [1.0]], lower=0.0, upper=0.0))
     'highs'
     """
+    if problem.is_whole:
+        return "core"
     if native:
         return "highs"
     if problem.A.table is not None:

@@ -1,0 +1,255 @@
+"""The search for a whole set: exchanges and small integer programs among the points near the hyperplane.
+
+The linear program is solved already: its multipliers y give every point a score, and every whole set a bound. A set that
+contains a point of negative score, or lacks one of positive score, weighs less than the bound by at least that score. So the
+points that may be on the wrong side of the hyperplane in a good set lie near it: they are the *core*. All others are fixed on
+their sides. Given a set of weight z, no set that weighs more differs from the hyperplane at a point with ``|score| > bound -
+z``: such points are fixed for good.
+
+1. If the core of all points that are not fixed is small, an integer program decides.
+2. Exchanges look for heavier and heavier sets, in cores of several sizes (:mod:`~momentlp_core.exchange`).
+3. With a time limit, both go on, in larger cores, until the set meets the bound or the time is over.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Iterator
+from dataclasses import replace
+
+import numpy as np
+
+from momentlp.backend.auto import choose_backend
+from momentlp.backend.interface import Answer, Backend, Options, Outcome, Progress
+from momentlp.backend.registry import get_backend
+from momentlp.points.arrays import FloatArray, IndexArray
+from momentlp.problem.problem import Problem
+from momentlp.problem.whole_sets import round_down_bound
+from momentlp_core.core_program import CoreProgram
+from momentlp_core.exchange import exchange
+
+__all__ = ["Search"]
+
+SMALL = 200  # points of a core whose integer program is tried first
+POOLS = (3, 6, 12, 25)  # points per active moment in the cores of the exchanges
+MIN_POOL = 100
+PATIENCE = 2000  # exchanges without a heavier set, after which the next core is tried
+BACK_PER_MOMENT, MIN_BACK = 0.25, 2.0  # steps below the bound, where the first set is looked for
+FEW_ACTIVE, MAX_NODES = 16, 1000  # active moments up to which integer programs are tried without a time limit; their nodes
+SHARE_OF_TIME = 0.25  # that an integer program may take of the time that is left
+STEP_WITHOUT_UNIT = 1e-4  # of the median weight: the least gain that counts where weights have no common unit
+SECONDS_BETWEEN_REPORTS = 0.1
+
+
+class Search:
+    """One search.
+
+    Parameters
+    ----------
+    problem : Problem
+    inner : Backend
+        For integer programs.
+    options : Options
+    random : Generator
+    max_exchanges : int
+        If there is no time limit.
+    """
+
+    def __init__(
+        self, problem: Problem, inner: Backend, options: Options, random: np.random.Generator, max_exchanges: int
+    ) -> None:
+        self.problem, self.inner, self.options, self.random = problem, inner, options, random
+        self.max_exchanges, self.n_exchanges, self.n_programs = max_exchanges, 0, 0
+        self.started = self.last_report = time.perf_counter()
+        self.best: FloatArray | None = None
+        self.is_complete = self.is_infeasible = False
+
+    def run(self) -> Answer:
+        """Search, and return the best set with the multipliers of the linear program."""
+        if self.options.start is None:
+            answer = self._solve_relaxed()
+            if answer.membership is None or answer.multipliers is None or answer.outcome is not Outcome.OPTIMAL:
+                return replace(answer, membership=None)
+            self.fuzzy, self.y = answer.membership, answer.multipliers
+        else:
+            self.fuzzy, self.y = self.options.start
+        problem = self.problem
+        self.scores = np.asarray(problem.weights - problem.A @ self.y, dtype=np.float64)
+        bounds = np.where(self.y > 0, problem.upper, np.where(self.y < 0, problem.lower, 0.0))
+        self.bound = float(problem.caps @ np.maximum(self.scores, 0.0) + bounds @ self.y)
+        self.limit = round_down_bound(self.bound, problem.weight_step)
+        self.step = problem.weight_step or STEP_WITHOUT_UNIT * float(np.median(np.abs(problem.weights)))
+        interrupted = False
+        try:
+            self._search()
+        except KeyboardInterrupt:
+            if self.best is None:
+                raise
+            interrupted = True
+        return self._answer(interrupted)
+
+    # the steps ------------------------------------------------------------------------------------------------------
+
+    def _search(self) -> None:
+        """Alternate between integer programs and exchanges."""
+        active = max(1, int(np.count_nonzero(np.abs(self.y) * self.problem.scale > 1e-9)))
+        size, patience, is_first = SMALL, PATIENCE, True
+        while not self._is_over():
+            free = self._free_points()
+            is_small = free.size <= SMALL
+            if is_small or self.options.time_limit is not None and not is_first or active <= FEW_ACTIVE:
+                self._solve_integer_program(free[:size], is_all=size >= free.size)
+                if self._is_over():
+                    return
+                size *= 2
+            if np.asarray(self.problem.whole).all():
+                for pool in sorted({min(free.size, max(MIN_POOL, share * active)) for share in POOLS}):
+                    self._exchange(free[:pool], active, patience)
+            elif self.options.time_limit is None and not is_first:
+                return
+            if self.options.time_limit is None and (not is_first or active > FEW_ACTIVE and self.best is not None):
+                return
+            patience, is_first = 2 * patience, False
+
+    def _free_points(self) -> IndexArray:
+        """Return the points that may change sides in a heavier set, the nearest to the hyperplane first."""
+        distance = np.abs(self.scores)
+        gap = np.inf if self.best is None else self.bound - self._weight(self.best) - self.step
+        free = np.flatnonzero((self.problem.caps > 0) & (distance <= gap + 1e-9 * max(1.0, abs(self.bound))))
+        return free[np.argsort(distance[free], kind="stable")]
+
+    def _solve_integer_program(self, points: IndexArray, *, is_all: bool) -> None:
+        """Find the best set that differs from the sides of the hyperplane at these points only, by branch and bound."""
+        core = self._core(points)
+        options = self._options_of_integer_program()
+        answer = self.inner.run(core.to_problem(), options)
+        self.n_programs += 1
+        self._write_log(f"integer program of {points.size:,} points: {answer.outcome.value}")
+        if answer.membership is not None:
+            h = core.fill(np.rint(answer.membership))
+            if core.is_feasible(np.rint(answer.membership)) or not np.asarray(self.problem.whole).all():
+                self._keep(h if np.asarray(self.problem.whole).all() else core.fill(answer.membership))
+        if is_all and answer.outcome is Outcome.INFEASIBLE:
+            self.is_infeasible = True
+        if is_all and answer.outcome is Outcome.OPTIMAL:
+            self.is_complete = True
+
+    def _exchange(self, points: IndexArray, active: int, patience: int) -> None:
+        """Look for heavier sets by exchanges among these points."""
+        if not points.size or self._is_over():
+            return
+        core = self._core(points)
+        back = max(MIN_BACK, BACK_PER_MOMENT * active)
+        found_at = 0
+        while not self._is_over():
+            weight = None if self.best is None else self._weight(self.best)
+            target = self.limit - back * self.step if weight is None else weight + self.step
+            rows = core.rows(self.y, self.problem.point_weight)
+            start = core.start(self.best if self.best is not None else np.rint(self.fuzzy))
+            counted = self.n_exchanges
+
+            def is_over(n_done: int, counted: int = counted) -> bool:
+                self.n_exchanges = counted + n_done
+                return self._is_over() or n_done >= patience
+
+            x, _ = exchange(rows, start, target - core.outside, self.step, self.limit - core.outside, self.random, is_over)
+            if x is not None and core.is_feasible(x):
+                self._keep(core.fill(x))
+                found_at = self.n_exchanges
+            elif x is not None and core.watch_violated(x):
+                continue
+            elif self.best is None and back * self.step < abs(self.limit):
+                back *= 2  # no set is so near the bound, or it is too hard to find
+                continue
+            if self.n_exchanges - found_at >= patience:
+                return
+
+    # the parts ------------------------------------------------------------------------------------------------------
+
+    def _core(self, points: IndexArray) -> CoreProgram:
+        """Return the program of some points; the others are on the sides of the best set, or of the hyperplane."""
+        sides = np.where(self.scores > 0, self.problem.caps, 0.0) if self.best is None else self.best
+        return CoreProgram.of(self.problem, points, sides)
+
+    def _options_of_integer_program(self) -> Options:
+        left = self._seconds_left()
+        share = None if left is None else max(0.01, left * (SHARE_OF_TIME if self.problem.n_points > SMALL else 1.0))
+        return Options(
+            time_limit=share,
+            iteration_limit=MAX_NODES if left is None and self.problem.n_points > SMALL else None,
+            threads=self.options.threads,
+            native=dict(self.inner.native),
+        )
+
+    def _solve_relaxed(self) -> Answer:
+        relaxed = self.problem.relaxed()
+        linear = get_backend(choose_backend(relaxed))
+        return linear.run(relaxed, replace(self.options, start=None, native=dict(linear.native), progress=None))
+
+    def _keep(self, h: FloatArray) -> None:
+        """Keep a set if it is the heaviest so far."""
+        if self.best is None or self._weight(h) > self._weight(self.best):
+            self.best = h
+            self._write_log(f"a set that weighs {self._weight(h):.10g}, bound {self.limit:.10g}")
+            self._report(now=True)
+
+    def _weight(self, h: FloatArray) -> float:
+        return float(np.ascontiguousarray(self.problem.weights) @ h)
+
+    # limits and reports -----------------------------------------------------------------------------------------------
+
+    def _is_over(self) -> bool:
+        """Return whether the set meets the bound, nothing is left to search, or a limit was reached."""
+        self._report()
+        if self.is_complete or self.is_infeasible:
+            return True
+        if self.best is not None and self._weight(self.best) + 0.5 * self.step > self.limit:
+            return True
+        limit = self.options.iteration_limit
+        if limit is not None and self.n_exchanges >= limit:
+            return True
+        left = self._seconds_left()
+        return self.n_exchanges >= self.max_exchanges if left is None else left <= 0
+
+    def _seconds_left(self) -> float | None:
+        limit = self.options.time_limit
+        return None if limit is None else limit - (time.perf_counter() - self.started)
+
+    def _report(self, *, now: bool = False) -> None:
+        clock = time.perf_counter()
+        if self.options.progress is None or not (now or clock - self.last_report >= SECONDS_BETWEEN_REPORTS):
+            return
+        self.last_report = clock
+        weight = None if self.best is None else self._weight(self.best)
+        self.options.progress(Progress(self.n_exchanges, clock - self.started, weight, self.limit))
+
+    def _write_log(self, line: str) -> None:
+        if self.options.sink is not None:
+            self.options.sink(f"core: {line}\n")
+
+    def _answer(self, interrupted: bool) -> Answer:
+        work = f"{self.n_exchanges:,} exchanges, {self.n_programs} integer programs by {self.inner.name}"
+        reason = "interrupted" if interrupted else "; ".join(self._reasons())
+        met = self.best is not None and self._weight(self.best) + 0.5 * self.step > self.limit
+        outcome = Outcome.OPTIMAL if met or self.is_complete else Outcome.LIMIT
+        if self.is_infeasible and self.best is None:
+            outcome = Outcome.INFEASIBLE
+        return Answer(
+            outcome=outcome,
+            membership=self.best,
+            multipliers=self.y,
+            message=f"core: {reason} ({work})",
+            iterations=self.n_exchanges,
+            engine=self.inner.engine,
+            claimed_bound=self._weight(self.best) if self.is_complete and self.best is not None else None,
+        )
+
+    def _reasons(self) -> Iterator[str]:
+        if self.is_infeasible and self.best is None:
+            yield "branch and bound found no set"
+        elif self.is_complete:
+            yield "branch and bound found no heavier set"
+        elif self.best is not None and self._weight(self.best) + 0.5 * self.step > self.limit:
+            yield "the set meets the bound"
+        else:
+            yield "time limit" if self.options.time_limit is not None else "limit of exchanges"
