@@ -23,7 +23,7 @@ class Core(Backend):
     ----------
     **native
         Native options: ``integer_backend`` solves the small integer programs (default ``"highs"``), ``random_state`` chooses
-        among exchanges (default 0), ``exchanges`` is how many of them are tried if there is no time limit (default 20,000).
+        among exchanges (default 0), ``exchanges`` is how many of them are tried if there is no time limit (default 50,000).
 
     Examples
     --------
@@ -54,5 +54,7 @@ class Core(Backend):
             return linear.run(problem, replace(options, native=dict(linear.native)))
         inner = get_backend(native["integer_backend"])
         if isinstance(inner, Core) or Capability.INTEGER not in inner.capabilities:
-            raise OptionError(f"core's option 'integer_backend' must name a backend that solves integer programs, not {inner.name!r}.")
+            raise OptionError(
+                f"core's option 'integer_backend' must name a backend that solves integer programs, not {inner.name!r}."
+            )
         return Search(problem, inner, options, random, exchanges).run()

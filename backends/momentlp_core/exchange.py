@@ -5,9 +5,9 @@ must have, ``-w . x <= -target``. The search makes the exchange that leaves the 
 u)_j)``, whether it is less than before or not. Points that moved stay for some exchanges, and the prices p of rows that stay
 violated rise. Once no row is violated the target rises by one step.
 
-The first prices are the multipliers of the linear program. For a given weight, the violation at these prices is the room that
-is left in other rows and what the points on the wrong side cost, less the gap between bound and target: so it measures how
-far a set is from the optimum, in every row alike.
+The first prices are the multipliers of the linear program. For a given weight, the violation at these prices is the room
+that is left in other rows and what the points on the wrong side cost, less the gap between bound and target: so it measures
+how far a set is from the optimum, in every row alike.
 """
 
 from __future__ import annotations
@@ -57,8 +57,9 @@ def exchange(
     step: float,
     limit: float,
     random: np.random.Generator,
+    patience: int,
     is_over: Callable[[int], bool],
-) -> tuple[FloatArray | None, int]:
+) -> FloatArray | None:
     """Return the heaviest set that was found, at least as heavy as the target; None if there is none.
 
     Parameters
@@ -74,29 +75,29 @@ def exchange(
         No set weighs more.
     random : Generator
         Chooses the points that are tried.
+    patience : int
+        After so many exchanges without a heavier set the search ends.
     is_over : callable
         Is given the number of exchanges so far; returns whether to stop.
 
     Returns
     -------
     array of shape (k,), or None
-    int
-        The number of exchanges.
     """
     state = _State(rows, start, target)
     best: FloatArray | None = None
-    n_done = 0
-    while not is_over(n_done):
+    n_done = found_at = 0
+    while n_done - found_at < patience and not is_over(n_done):
         n_done += 1
         state.move(n_done, random)
         if state.is_feasible():
-            best, weight = state.x.copy(), float(rows.weights @ state.x)
+            best, weight, found_at = state.x.copy(), float(rows.weights @ state.x), n_done
             if weight + step > limit:
                 break
             state.aim(weight + step)
         elif n_done % PRICE_PERIOD == 0:
             state.raise_prices()
-    return best, n_done
+    return best
 
 
 class _State:

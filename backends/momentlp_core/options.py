@@ -10,7 +10,7 @@ from momentlp.runtime.argument_checks import check_integer
 
 __all__ = ["NATIVE_OPTIONS", "check_exchanges", "check_random_state"]
 
-NATIVE_OPTIONS: dict[str, Any] = {"integer_backend": "highs", "random_state": 0, "exchanges": 20_000}
+NATIVE_OPTIONS: dict[str, Any] = {"integer_backend": "highs", "random_state": 0, "exchanges": 50_000}
 
 
 def check_random_state(value: Any) -> np.random.Generator:

@@ -2,9 +2,9 @@
 
 The linear program is solved already: its multipliers y give every point a score, and every whole set a bound. A set that
 contains a point of negative score, or lacks one of positive score, weighs less than the bound by at least that score. So the
-points that may be on the wrong side of the hyperplane in a good set lie near it: they are the *core*. All others are fixed on
-their sides. Given a set of weight z, no set that weighs more differs from the hyperplane at a point with ``|score| > bound -
-z``: such points are fixed for good.
+points that may be on the wrong side of the hyperplane in a good set lie near it: they are the *core*. All others are fixed
+on their sides. Given a set of weight z, no set that weighs more differs from the hyperplane at a point with ``|score| >
+bound - z``: such points are fixed for good.
 
 1. If the core of all points that are not fixed is small, an integer program decides.
 2. Exchanges look for heavier and heavier sets, in cores of several sizes (:mod:`~momentlp_core.exchange`).
@@ -14,7 +14,7 @@ z``: such points are fixed for good.
 from __future__ import annotations
 
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import replace
 
 import numpy as np
@@ -33,8 +33,11 @@ __all__ = ["Search"]
 SMALL = 200  # points of a core whose integer program is tried first
 POOLS = (3, 6, 12, 25)  # points per active moment in the cores of the exchanges
 MIN_POOL = 100
-PATIENCE = 2000  # exchanges without a heavier set, after which the next core is tried
-BACK_PER_MOMENT, MIN_BACK = 0.25, 2.0  # steps below the bound, where the first set is looked for
+PATIENCE = 1500  # exchanges without a heavier set, after which the next core is tried; twice as many at every turn
+MAX_TURNS = 20
+NEGLIGIBLE = 1e-9  # multipliers, relative to the weights, that count as zero
+# Steps below the bound where the first set is looked for; and how much further below if there is none.
+BACK_PER_MOMENT, MIN_BACK, FURTHER_BACK = 0.25, 2.0, 3
 FEW_ACTIVE, MAX_NODES = 16, 1000  # active moments up to which integer programs are tried without a time limit; their nodes
 SHARE_OF_TIME = 0.25  # that an integer program may take of the time that is left
 STEP_WITHOUT_UNIT = 1e-4  # of the median weight: the least gain that counts where weights have no common unit
@@ -78,6 +81,7 @@ class Search:
         bounds = np.where(self.y > 0, problem.upper, np.where(self.y < 0, problem.lower, 0.0))
         self.bound = float(problem.caps @ np.maximum(self.scores, 0.0) + bounds @ self.y)
         self.limit = round_down_bound(self.bound, problem.weight_step)
+        self.n_active = max(1, int(np.count_nonzero(np.abs(self.y) * problem.scale > NEGLIGIBLE * problem.point_weight)))
         self.step = problem.weight_step or STEP_WITHOUT_UNIT * float(np.median(np.abs(problem.weights)))
         interrupted = False
         try:
@@ -91,31 +95,27 @@ class Search:
     # the steps ------------------------------------------------------------------------------------------------------
 
     def _search(self) -> None:
-        """Alternate between integer programs and exchanges."""
-        active = max(1, int(np.count_nonzero(np.abs(self.y) * self.problem.scale > 1e-9)))
-        size, patience, is_first = SMALL, PATIENCE, True
-        while not self._is_over():
+        """Alternate between integer programs and exchanges; without a time limit until a set is found, twice at most."""
+        is_small_problem = self._free_points().size <= SMALL
+        is_all_whole = bool(np.asarray(self.problem.whole).all())
+        for turn in range(MAX_TURNS if self.options.time_limit is not None else 2):
             free = self._free_points()
-            is_small = free.size <= SMALL
-            if is_small or self.options.time_limit is not None and not is_first or active <= FEW_ACTIVE:
+            size = SMALL << turn
+            if turn or is_small_problem or self.n_active <= FEW_ACTIVE or not is_all_whole:
                 self._solve_integer_program(free[:size], is_all=size >= free.size)
-                if self._is_over():
-                    return
-                size *= 2
-            if np.asarray(self.problem.whole).all():
-                for pool in sorted({min(free.size, max(MIN_POOL, share * active)) for share in POOLS}):
-                    self._exchange(free[:pool], active, patience)
-            elif self.options.time_limit is None and not is_first:
+            if is_all_whole:
+                pools = {min(free.size, max(MIN_POOL, share * self.n_active)) for share in POOLS}
+                for pool in sorted(pools):
+                    self._exchange(free[:pool], turn)
+            if self._is_over() or (self.options.time_limit is None and self.best is not None):
                 return
-            if self.options.time_limit is None and (not is_first or active > FEW_ACTIVE and self.best is not None):
-                return
-            patience, is_first = 2 * patience, False
 
     def _free_points(self) -> IndexArray:
         """Return the points that may change sides in a heavier set, the nearest to the hyperplane first."""
         distance = np.abs(self.scores)
         gap = np.inf if self.best is None else self.bound - self._weight(self.best) - self.step
-        free = np.flatnonzero((self.problem.caps > 0) & (distance <= gap + 1e-9 * max(1.0, abs(self.bound))))
+        near = (distance <= gap + 1e-9 * max(1.0, abs(self.bound))) | ~np.asarray(self.problem.whole)
+        free = np.flatnonzero((self.problem.caps > 0) & near)
         return free[np.argsort(distance[free], kind="stable")]
 
     def _solve_integer_program(self, points: IndexArray, *, is_all: bool) -> None:
@@ -134,35 +134,43 @@ class Search:
         if is_all and answer.outcome is Outcome.OPTIMAL:
             self.is_complete = True
 
-    def _exchange(self, points: IndexArray, active: int, patience: int) -> None:
+    def _exchange(self, points: IndexArray, turn: int) -> None:
         """Look for heavier sets by exchanges among these points."""
         if not points.size or self._is_over():
             return
         core = self._core(points)
-        back = max(MIN_BACK, BACK_PER_MOMENT * active)
-        found_at = 0
+        back, is_second_try = max(MIN_BACK, BACK_PER_MOMENT * self.n_active) * self.step * FURTHER_BACK**turn, False
         while not self._is_over():
-            weight = None if self.best is None else self._weight(self.best)
-            target = self.limit - back * self.step if weight is None else weight + self.step
-            rows = core.rows(self.y, self.problem.point_weight)
-            start = core.start(self.best if self.best is not None else np.rint(self.fuzzy))
-            counted = self.n_exchanges
-
-            def is_over(n_done: int, counted: int = counted) -> bool:
-                self.n_exchanges = counted + n_done
-                return self._is_over() or n_done >= patience
-
-            x, _ = exchange(rows, start, target - core.outside, self.step, self.limit - core.outside, self.random, is_over)
+            target = self.limit - back if self.best is None else self._weight(self.best) + self.step
+            x = exchange(
+                core.rows(self.y, self.problem.point_weight),
+                core.start(np.rint(self.fuzzy) if self.best is None else self.best),
+                target - core.outside,
+                self.step,
+                self.limit - core.outside,
+                self.random,
+                PATIENCE << turn,
+                self._counter(),
+            )
             if x is not None and core.is_feasible(x):
                 self._keep(core.fill(x))
-                found_at = self.n_exchanges
-            elif x is not None and core.watch_violated(x):
-                continue
-            elif self.best is None and back * self.step < abs(self.limit):
-                back *= 2  # no set is so near the bound, or it is too hard to find
-                continue
-            if self.n_exchanges - found_at >= patience:
                 return
+            if x is None and (self.best is not None or back > abs(self.limit) or is_second_try):
+                return
+            if x is None:  # no set is so near the bound, or it is too hard to find
+                back, is_second_try = FURTHER_BACK * back, True
+            elif not core.watch_violated(x):
+                return
+
+    def _counter(self) -> Callable[[int], bool]:
+        """Return the function that counts exchanges, and says when to stop."""
+        before = self.n_exchanges
+
+        def is_over(n_done: int) -> bool:
+            self.n_exchanges = before + n_done
+            return self._is_over()
+
+        return is_over
 
     # the parts ------------------------------------------------------------------------------------------------------
 

@@ -169,9 +169,7 @@ def run_branch_and_bound(handle: Any, native: Mapping[str, Any], options: Option
     """
     import swiglpk as glpk
 
-    answer = run_simplex(
-        handle, native, replace(options, progress=None), program, exact=False, started=time.perf_counter()
-    )
+    answer = run_simplex(handle, native, replace(options, progress=None), program, exact=False, started=time.perf_counter())
     if answer.outcome is not Outcome.OPTIMAL:
         return replace(answer, membership=None, multipliers=None)
     control = glpk.glp_iocp()

@@ -48,7 +48,7 @@ def set_options(highs: Any, program: LinearProgram, options: Options) -> None:
         settings["simplex_scale_strategy"] = 0
     common_options = COMMON_OPTIONS
     if program.integer is not None:
-        settings |= {"presolve": "choose", **INTEGER_SETTINGS}
+        settings |= INTEGER_SETTINGS
         common_options = {common: (*natives, *INTEGER_OPTIONS.get(common, ())) for common, natives in COMMON_OPTIONS.items()}
     for common, natives in common_options.items():
         if (value := getattr(options, common)) is not None:

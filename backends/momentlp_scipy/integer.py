@@ -60,7 +60,7 @@ def _build_settings(options: Options) -> dict[str, Any]:
     """Return the options as ``milp`` takes them."""
     if options.feasibility_tolerance is not None:
         raise OptionError("scipy has no feasibility_tolerance for whole sets: leave it out, or use backend='highs'.")
-    settings: dict[str, Any] = {"mip_rel_gap": 0.0, "disp": options.verbose}
+    settings: dict[str, Any] = {"mip_rel_gap": 0.0, "disp": options.verbose, "presolve": False}  # with it, HiGHS prints
     if options.time_limit is not None:
         settings["time_limit"] = float(options.time_limit)
     if options.iteration_limit is not None:

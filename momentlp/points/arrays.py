@@ -39,7 +39,7 @@ def is_constant_vector(vector: object) -> bool:
     return isinstance(vector, np.ndarray) and vector.ndim == 1 and vector.size > 1 and vector.strides == (0,)
 
 
-def one_entry_if_constant(*vectors: FloatArray) -> tuple[FloatArray, ...]:
+def one_entry_if_constant(*vectors: NDArray[Any]) -> tuple[NDArray[Any], ...]:
     """Return the first entry of each array if all are :func:`constant_vector`, and the arrays themselves otherwise.
 
     Minimum, median and maximum of any function of their entries are the same either way.

@@ -1,8 +1,8 @@
 """Problems as MPS files, for solvers without a backend.
 
 The format is free-format MPS. Numbers are written so that reading them gives the same float. MPS has no portable way to say
-"maximise" (GLPK refuses the ``OBJSENSE`` section), so the objective row ``minus_size`` is minimised. Memberships that must be
-whole stand between integer markers.
+"maximise" (GLPK refuses the ``OBJSENSE`` section), so the objective row ``minus_size`` is minimised. Memberships that must
+be whole stand between integer markers.
 """
 
 from __future__ import annotations
@@ -13,6 +13,7 @@ from typing import IO
 
 import numpy as np
 
+from momentlp.problem.linear_program import LinearProgram
 from momentlp.problem.problem import Problem
 from momentlp.runtime.atomic_files import write_atomically
 
@@ -20,6 +21,7 @@ __all__ = ["write_mps"]
 
 OBJECTIVE = "minus_size"  # the name of the objective row
 SIZE_ROW = "count"  # the name of the row that ties the size n to the memberships
+INTEGERS_BEGIN, INTEGERS_END = "'INTORG'", "'INTEND'"  # the columns between these markers are integers
 MAX_NAME_LENGTH = 200  # characters; GLPK reads names of up to 255
 
 
@@ -43,18 +45,7 @@ def _format_lines(problem: Problem) -> Iterator[str]:
     for name, low, high in zip(rows, lower, upper, strict=True):
         yield f" {_row_type(low, high)} {name}"
     yield "COLUMNS"
-    indptr, indices, data = program.matrix.indptr, program.matrix.indices, program.matrix.data
-    is_integer = np.zeros(len(columns), dtype=bool) if program.integer is None else program.integer
-    for column, name in enumerate(columns):
-        if is_integer[column] and not (column and is_integer[column - 1]):
-            yield f" MARKER{column} 'MARKER' 'INTORG'"
-        elif column and is_integer[column - 1] and not is_integer[column]:
-            yield f" MARKER{column} 'MARKER' 'INTEND'"
-        yield f" {name} {OBJECTIVE} {-float(program.cost[column])!r}"
-        for entry in range(indptr[column], indptr[column + 1]):
-            yield f" {name} {rows[indices[entry]]} {float(data[entry])!r}"
-    if is_integer.any() and is_integer[-1]:
-        yield f" MARKER{len(columns)} 'MARKER' 'INTEND'"
+    yield from _format_columns(program, columns, rows)
     yield "RHS"
     for name, low, high in zip(rows, lower, upper, strict=True):
         if np.isfinite(high) or np.isfinite(low):
@@ -67,6 +58,20 @@ def _format_lines(problem: Problem) -> Iterator[str]:
     for name, low, high in zip(columns, program.col_lower, program.col_upper, strict=True):
         yield f" UP BND {name} {float(high)!r}" if np.isfinite(low) else f" FR BND {name}"
     yield "ENDATA"
+
+
+def _format_columns(program: LinearProgram, columns: list[str], rows: list[str]) -> Iterator[str]:
+    """Yield the entries, column by column; a marker stands before the first and after the last of some integer columns."""
+    indptr, indices, data = program.matrix.indptr, program.matrix.indices, program.matrix.data
+    is_integer = [False] * len(columns) if program.integer is None else program.integer.tolist()
+    for column, (name, now, before) in enumerate(zip(columns, is_integer, [False, *is_integer], strict=False)):
+        if now != before:
+            yield f" MARKER{column} 'MARKER' {INTEGERS_BEGIN if now else INTEGERS_END}"
+        yield f" {name} {OBJECTIVE} {-float(program.cost[column])!r}"
+        for entry in range(indptr[column], indptr[column + 1]):
+            yield f" {name} {rows[indices[entry]]} {float(data[entry])!r}"
+    if is_integer[-1]:
+        yield f" MARKER{len(columns)} 'MARKER' {INTEGERS_END}"
 
 
 def _row_type(low: float, high: float) -> str:

@@ -68,7 +68,7 @@ def weight_step(weights: FloatArray, caps: FloatArray, whole: Mask) -> float:
 
 
 def round_down_bound(bound: float, step: float) -> float:
-    """Return the largest multiple of ``step`` that does not exceed a bound, but for rounding; the bound itself without a step.
+    """Return the largest multiple of ``step`` up to a bound, which is known up to rounding; without a step the bound itself.
 
     Examples
     --------

@@ -1,7 +1,7 @@
 """Solving a problem whose memberships must be whole: a set, with the bound of the linear program.
 
-1. The linear program, without that condition, is solved and proved. Its multipliers bound every whole set. If no fuzzy set is
-   feasible, no whole one is.
+1. The linear program, without that condition, is solved and proved. Its multipliers bound every whole set. If no fuzzy
+   set is feasible, no whole one is.
 2. The backend looks for a set. Its memberships are rounded to integers, and the set is measured as the certificate measures
    it: a set beyond a bound is not returned. If the tolerance of the solver made it so, the backend runs once more, with
    bounds that are narrower by that tolerance.
@@ -88,9 +88,7 @@ def _known_optimum(relaxed: Problem, request: Request) -> Solution | None:
         return None
     h, y = certificate.membership, certificate.multipliers
     solver = request.solver
-    return Solution(
-        relaxed, Status.OPTIMAL, h, y, certificate, solver.name, solver.engine, solver.version(), "", None, {}
-    )
+    return Solution(relaxed, Status.OPTIMAL, h, y, certificate, solver.name, solver.engine, solver.version(), "", None, {})
 
 
 def _find_set(problem: Problem, request: Request, fuzzy: Solution, solve_relaxed: Solve) -> _Found:

@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Annotated, Any, Literal, Self
 
 import numpy as np
-from pydantic import BaseModel, BeforeValidator, Field, SerializeAsAny, model_validator
+from pydantic import BaseModel, BeforeValidator, Field, SerializeAsAny, model_serializer, model_validator
 from pydantic_core import PydanticSerializationError
 
 from momentlp.errors import CompileError, DataError, FileFormatError, SpecError
@@ -68,6 +68,12 @@ class Spec(Declared):
     )
     constraints: tuple[Annotated[SerializeAsAny[Constraint], BeforeValidator(Constraint.parse)], ...] = ()
     whole: bool = False
+
+    @model_serializer(mode="wrap")
+    def _leave_out_defaults(self, write: Any) -> dict[str, Any]:
+        """Write ``whole`` only if it is set, so that older versions of momentlp read all other specs."""
+        fields: dict[str, Any] = write(self)
+        return fields if self.whole else {name: value for name, value in fields.items() if name != "whole"}
 
     @model_validator(mode="after")
     def _check_consistent(self) -> Self:

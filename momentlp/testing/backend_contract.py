@@ -15,9 +15,10 @@ not declare among its capabilities. No test can be switched off.
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
-from itertools import pairwise
+from itertools import pairwise, product
 from typing import Any
 
 import numpy as np
@@ -27,6 +28,7 @@ from momentlp.backend.interface import Backend, Capability, Progress
 from momentlp.backend.registry import available_version, get_backend
 from momentlp.backend.registry import backends as registered
 from momentlp.errors import OptionError, SolverError
+from momentlp.points.arrays import FloatArray
 from momentlp.problem.problem import Problem
 from momentlp.proof.dual_bound import farkas_value
 from momentlp.solution.solution import Solution
@@ -120,6 +122,24 @@ class BackendContract:
         solution = self.solve(problem)
         assert solution.status is Status.INFEASIBLE, solution.message
         assert farkas_value(problem, solution.multipliers) < 0
+
+    # whole sets -----------------------------------------------------------------------------------------------------
+
+    @pytest.mark.parametrize("seed", range(8))
+    def test_whole_sets(self, seed: int) -> None:
+        """If memberships must be whole, the set is the heaviest of all; or the backend refuses such problems."""
+        problem = _make_whole_problem(seed)
+        if Capability.INTEGER not in self.instance.capabilities:
+            with pytest.raises(OptionError, match="whole"):
+                self.solve(problem)
+            return
+        optimum = max(float(x @ problem.weights) for x in _feasible_sets(problem))
+        solution = self.solve(problem)
+        assert solution.status in (Status.OPTIMAL, Status.LIMIT), solution.message
+        assert solution.objective == pytest.approx(optimum)
+        assert solution.bound >= optimum * (1 - TOLERANCE)
+        assert (solution.membership == np.rint(solution.membership)).all()
+        assert solution.certificate.primal_residual == 0
 
     # limits ---------------------------------------------------------------------------------------------------------
 
@@ -369,6 +389,23 @@ def _make_two_sided_problem(seed: int) -> Problem:
     random = np.random.default_rng(seed)
     X = random.normal(size=(200, 4))
     return Spec(tolerance=Absolute((2.0, 3.0, 2.5, 1.5))).compile(X, mean=np.array([0.4, -0.5, 0.6, -0.3]))
+
+
+def _make_whole_problem(seed: int) -> Problem:
+    """Return ten points, some of which stand for two, with memberships that must be whole."""
+    random = np.random.default_rng(seed)
+    A, caps = random.normal(size=(10, 3)), random.integers(1, 3, size=10).astype(float)
+    weights = random.integers(1, 4, size=10) / 2.0 if seed % 2 else np.ones(10)
+    return replace(Problem.from_arrays(A, -0.7, 0.7, weights=weights, caps=caps), whole=True)
+
+
+def _feasible_sets(problem: Problem) -> Iterator[FloatArray]:
+    """Yield all sets that meet the bounds."""
+    A = problem.A.toarray()
+    for x in product(*(range(int(cap) + 1) for cap in problem.caps)):
+        reached = np.asarray(x, dtype=np.float64) @ A
+        if (reached <= problem.upper).all() and (reached >= problem.lower).all():
+            yield np.asarray(x, dtype=np.float64)
 
 
 def _move_bound(problem: Problem, moment: int, side: str, step: float) -> Problem:
