@@ -189,8 +189,8 @@ class NoMatchError(MomentLPError, ValueError):
     >>> mlp.matching.profile_match(pool, target, strata="town")
     Traceback (most recent call last):
         ...
-    momentlp.errors.NoMatchError: no stratum could be matched (a: the target has no rows in it; b: the pool has no rows in it).
-    Allow a larger tolerance, or use coarser strata.
+    momentlp.errors.NoMatchError: no stratum could be matched (a: the target has no rows in it; b: the pool has no rows in
+    it). Allow a larger tolerance, or use coarser strata.
     """
 
 

@@ -25,8 +25,10 @@ __all__ = [
     "check_ratio",
     "check_sample_weight",
     "check_unit",
+    "joint_labels",
     "label_rows",
     "level_sets",
+    "name_features",
     "read_columns",
     "spread_or_other",
     "tolerance_per_moment",
@@ -88,6 +90,7 @@ def label_rows(value: Any, argument: str, table: Table) -> NDArray[np.str_]:
     if isinstance(value, (str, int)):
         column = table.column(value, argument)
     else:
+        table.check_aligned(value, argument)
         labels = value if hasattr(value, "dtype") else list(value)
         if len(labels) != table.n_rows:
             raise DataError(f"{argument} holds {len(labels)} label(s), but {table.argument} has {table.n_rows} rows.")
@@ -108,6 +111,7 @@ def check_ids(ids: Any, table: Table) -> NDArray[Any]:
     """
     if ids is None:
         return np.arange(table.n_rows) if table.index is None else table.index
+    table.check_aligned(ids, "ids")
     values = table.values(ids, "ids") if isinstance(ids, (str, int)) else ids
     plain = values.to_numpy() if hasattr(values, "to_numpy") else values
     array = np.empty(len(plain), dtype=object)
@@ -125,7 +129,7 @@ def check_ids(ids: Any, table: Table) -> NDArray[Any]:
     return array
 
 
-def check_sample_weight(sample_weight: Any, n_rows: int, *, whole: bool) -> FloatArray:
+def check_sample_weight(sample_weight: Any, table: Table, *, whole: bool) -> FloatArray:
     """Return how many points each row stands for, shape (n,).
 
     Raises
@@ -134,8 +138,9 @@ def check_sample_weight(sample_weight: Any, n_rows: int, *, whole: bool) -> Floa
         If a weight is negative, all are zero, or one is no integer although memberships must be integers.
     """
     if sample_weight is None:
-        return np.ones(n_rows)
-    weights = as_vector(sample_weight, n_rows, "sample_weight")
+        return np.ones(table.n_rows)
+    table.check_aligned(sample_weight, "sample_weight")
+    weights = as_vector(sample_weight, table.n_rows, "sample_weight")
     if (weights < 0).any() or not weights.any():
         what = "negative" if (weights < 0).any() else "all zero"
         raise DataError(f"sample_weight must not be {what}: it says how many points each row stands for.")
@@ -176,8 +181,8 @@ def check_ratio(ratio: Any, groups: Sequence[str]) -> tuple[int, ...]:
         given = {}
     else:
         raise OptionError(
-            f"ratio must be 1 or a mapping of group to number, such as {{{groups[0]!r}: 2}} for two rows of {groups[0]!r} for "
-            f"each row of the others, not {ratio!r:.80}."
+            f"ratio must be 1 or a mapping of group to number, such as {{{groups[0]!r}: 2}} for two rows of {groups[0]!r} "
+            f"for each row of the others, not {ratio!r:.80}."
         )
     parts = [
         Fraction(check_number(f"ratio[{group!r}]", given.get(group, 1), above=0)).limit_denominator(MAX_DENOMINATOR)
@@ -241,3 +246,22 @@ def spread_or_other(spread: FloatArray, other: FloatArray) -> FloatArray:
     """Return standard deviations; where one is zero, the other one, and 1 if that is zero too."""
     first = np.where(spread > 0, spread, other)
     return np.where(first > 0, first, 1.0)
+
+
+def joint_labels(names: Sequence[str], *tables: Table) -> NDArray[np.str_]:
+    """Return one text per row that names its stratum, for the rows of all tables."""
+    parts = [[label_rows(name, "strata", table) for name in names] for table in tables]
+    joined = [np.array([", ".join(row) for row in zip(*part, strict=True)], dtype=np.str_) for part in parts]
+    return np.concatenate(joined)
+
+
+def name_features(features: Any, quantiles: Sequence[float]) -> str:
+    """Say in words what the moments are."""
+    words = {
+        "means": "the covariates",
+        "variances": "the covariates and their squares",
+        "products": "the covariates, their squares and their products",
+    }
+    text = words.get(features) if isinstance(features, str) else f"the features of {type(features).__name__}"
+    cuts = ", ".join(f"{quantile:g}" for quantile in quantiles)
+    return f"{text}{f', and indicators of their quantiles {cuts}' if cuts else ''}"

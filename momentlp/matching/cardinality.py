@@ -17,8 +17,10 @@ from momentlp.matching.arguments import (
     check_ratio,
     check_sample_weight,
     check_unit,
+    joint_labels,
     label_rows,
     level_sets,
+    name_features,
     read_columns,
     spread_or_other,
     tolerance_per_moment,
@@ -28,7 +30,6 @@ from momentlp.matching.data import MatchingData, Stratum
 from momentlp.matching.levels import Levels
 from momentlp.matching.match import Match
 from momentlp.matching.moments import build_moments
-from momentlp.matching.profile import joint_labels, name_features
 from momentlp.matching.programs import shared_levels
 from momentlp.matching.solve_strata import solve_strata
 from momentlp.matching.statistics import weighted_spread
@@ -125,7 +126,7 @@ def cardinality_match(
     groups, codes = _split_groups(labels)
     exact_names, fine_names = as_names(exact, "exact"), as_names(fine, "fine")
     strata_names = as_names(strata, "strata")
-    caps = check_sample_weight(sample_weight, table.n_rows, whole=whole)
+    caps = check_sample_weight(sample_weight, table, whole=whole)
     apart = [*strata_names, *(str(name) for name in (group, ids) if isinstance(name, (str, int)))]
     names = as_names(columns, "columns") or tuple(name for name in table.raw if name not in apart)
     if not names:

@@ -47,7 +47,7 @@ class Covariates:
     @property
     def is_indicator(self) -> NDArray[np.bool_]:
         """Which covariates hold nothing but 0 and 1, shape (d,)."""
-        return ((self.values == 0) | (self.values == 1)).all(axis=0)
+        return np.asarray(((self.values == 0) | (self.values == 1)).all(axis=0))
 
 
 def encode_columns(columns: Sequence[Column]) -> Covariates:
@@ -80,8 +80,8 @@ def encode_columns(columns: Sequence[Column]) -> Covariates:
     constant = tuple(name for _, name, values in pieces if not np.ptp(values) > 0)
     if not varying:
         raise DataError(
-            f"nothing is left to balance: all rows have the same value in {', '.join(constant) or 'no column'}. Give columns "
-            "that vary."
+            f"nothing is left to balance: all rows have the same value in {', '.join(constant) or 'no column'}. Give "
+            "columns that vary."
         )
     return Covariates(
         np.column_stack([values for _, _, values in varying]),
@@ -110,8 +110,8 @@ def _encode_levels(column: Column) -> Iterable[tuple[str, FloatArray]]:
     levels, codes = np.unique(column.levels(), return_inverse=True)
     if levels.size > MAX_LEVELS and levels.size * MIN_ROWS_PER_LEVEL > codes.size:
         raise DataError(
-            f"column {column.name!r} has {levels.size} different texts in {codes.size} rows, too many for levels: leave it out "
-            f"with columns=, name it with ids={column.name!r} if it identifies the rows, or convert it to numbers."
+            f"column {column.name!r} has {levels.size} different texts in {codes.size} rows, too many for levels: leave it "
+            f"out with columns=, name it with ids={column.name!r} if it identifies the rows, or convert it to numbers."
         )
     for code, level in enumerate(levels.tolist()):
         yield f"{column.name}={level}", (codes == code).astype(np.float64)

@@ -42,7 +42,8 @@ class TargetRows:
         if self.values is None:
             return self
         values = self.values[rows]
-        return TargetRows(values.mean(axis=0), values, tuple(levels.take(rows) for levels in self.levels))
+        mean = values.mean(axis=0) if len(values) else np.full(self.mean.size, np.nan)
+        return TargetRows(mean, values, tuple(levels.take(rows) for levels in self.levels))
 
 
 @dataclass(frozen=True, eq=False)

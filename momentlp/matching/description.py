@@ -41,15 +41,15 @@ def _goal(match: Match) -> str:
     if data.target is not None:
         target = "means given" if data.target.values is None else f"means of a target of {len(data.target.values):,} rows"
         return (
-            f"Profile matching (Cohn and Zubizarreta, 2022) chose the largest part of a pool of {rows} whose means agree with "
-            f"the {target}{within}, {software}."
+            f"Profile matching (Cohn and Zubizarreta, 2022) sought the largest part of a pool of {rows} whose means agree "
+            f"with the {target}{within}, {software}."
         )
     sizes = _join([f"{name} ({int((data.codes == code).sum()):,} rows)" for code, name in enumerate(data.groups)])
     ratio = ":".join(map(str, data.ratio))
     kept = "" if data.keep is None else f", with every row of {data.groups[data.keep]} kept"
     return (
-        f"Cardinality matching (Zubizarreta, Paredes and Rosenbaum, 2014) chose the largest sample of the groups {sizes}, in the "
-        f"ratio {ratio}{kept}, whose means agree{'' if len(data.groups) == 2 else ' pairwise'}{within}, {software}."
+        f"Cardinality matching (Zubizarreta, Paredes and Rosenbaum, 2014) sought the largest sample of the groups {sizes}, "
+        f"in the ratio {ratio}{kept}, whose means agree{'' if len(data.groups) == 2 else ' pairwise'}{within}, {software}."
     )
 
 
@@ -85,8 +85,8 @@ def _preparation(match: Match) -> Iterator[str]:
         yield f"Each level of {_listed(about['categorical'])} was an indicator, missing values being a level."
     if about["filled"]:
         yield (
-            f"Missing values of {_listed(about['filled'])} were replaced by the mean of the observed ones, and indicators of "
-            "missingness were added to the covariates."
+            f"Missing values of {_listed(about['filled'])} were replaced by the mean of the observed ones, and indicators "
+            "of missingness were added to the covariates."
         )
     if about["constant"]:
         yield f"What does not vary was left out: {_listed(about['constant'])}."

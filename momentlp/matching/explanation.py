@@ -47,8 +47,8 @@ def _explain_solution(solution: Solution) -> list[str]:
         start = found.uniform.value
     else:
         lines.append(
-            f"No whole set was found, although fractional memberships of weight {solution.bound:.6g} are within the tolerance: "
-            "whole=False gives them."
+            f"No whole set was found, although fractional memberships of weight {solution.bound:.6g} are within the "
+            "tolerance: whole=False gives them."
         )
     return lines + ([_find_tolerance_of_whole_set(solution, start)] if solution.problem.is_whole else [])
 

@@ -39,8 +39,8 @@ class Match:
     weights : array, shape (n,)
         The membership of every row: 0 or 1 if memberships must be whole, or up to the sample weight of the row.
     status : Status
-        OPTIMAL if no larger match exists; LIMIT if one may; EMPTY or INFEASIBLE if there is none. With strata, LIMIT if it is
-        that of any stratum.
+        OPTIMAL if no larger match exists; LIMIT if one may; EMPTY or INFEASIBLE if there is none. With strata, LIMIT if
+        it is that of any stratum.
     bound : float
         No match is larger than this: the sum of the bounds of the strata. It follows from the multipliers, which anyone can
         check, and is rounded down to a size that is possible.
@@ -232,8 +232,8 @@ class Match:
         --------
         >>> import momentlp as mlp
         >>> match = mlp.matching.profile_match({"age": [20, 30, 40, 70]}, {"age": [25, 35]}, backend="highs")
-        >>> match.describe()[:62]
-        'Profile matching (Cohn and Zubizarreta, 2022) chose the larges'
+        >>> match.describe()[:69]
+        'Profile matching (Cohn and Zubizarreta, 2022) sought the largest part'
         """
         return describe_match(self)
 

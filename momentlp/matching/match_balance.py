@@ -35,10 +35,10 @@ class MatchBalanceRow:
     means_before, means_after : dict of str to float
         The mean of each group, or of target and pool, in all rows and in the rows chosen.
     difference_before, difference_after : float
-        The standardised difference of the means, in the analyst's unit: pool minus target, or the later group in sorted order
-        minus the earlier one.
+        The standardised difference of the means, in the analyst's unit: pool minus target, or the later group in sorted
+        order minus the earlier one.
     variance_ratio_before, variance_ratio_after : float
-        Variance of the pool over that of the target, or of the later group over that of the earlier one. NaN if it is unknown.
+        Variance of the pool over that of the target, or of the later group over the earlier one. NaN if it is unknown.
     ks_before, ks_after : float
         The Kolmogorov-Smirnov distance between the two weighted distributions, from 0 to 1. NaN if it is unknown.
 
@@ -67,9 +67,11 @@ class MatchBalanceRow:
         means = {f"{group} before": value for group, value in self.means_before.items() if group != "target"}
         means |= {f"{group} after": value for group, value in self.means_after.items() if group != "target"}
         target = {"target": self.means_before["target"]} if "target" in self.means_before else {}
-        figures = ("difference_before", "difference_after", "variance_ratio_before", "variance_ratio_after")
-        figures += ("ks_before", "ks_after", "tolerance")
-        return {"name": self.name, **target, **means, **{figure: getattr(self, figure) for figure in figures}}
+        figures = ("difference", "variance_ratio", "ks")
+        compared = {
+            f"{figure}_{when}": getattr(self, f"{figure}_{when}") for figure in figures for when in ("before", "after")
+        }
+        return {"name": self.name, **target, **means, **compared, "tolerance": self.tolerance}
 
 
 @dataclass(frozen=True, repr=False)
@@ -87,9 +89,10 @@ class MatchBalance(Sequence[MatchBalanceRow]):
     >>> import momentlp as mlp
     >>> match = mlp.matching.profile_match({"age": [20, 30, 40, 70]}, {"age": [25, 35]}, backend="highs")
     >>> match.balance()
-    moment  target  pool before  pool after  difference before  after   variance ratio before  after  KS before  after
-    age     30      40           30          +2.000             +0.000  14.000                 2.667  0.500      0.333
-    difference of means in standard deviations of the target; largest after: 0.000
+    moment  target  pool before  pool after  SMD before  SMD after  VR before  VR after  KS before  KS after
+    age     30      40           30          +2.000      +0.000     14.000     2.667     0.500      0.333
+    SMD: difference of means in standard deviations of the target, 0.000 at most after; VR: ratio of variances; KS:
+    Kolmogorov-Smirnov
     """
 
     rows: tuple[MatchBalanceRow, ...]
@@ -131,7 +134,7 @@ class MatchBalance(Sequence[MatchBalanceRow]):
         """Return the rows of the table as lists of text, the headings first."""
         records = self.records()
         groups = list(records[0])[1:-7]
-        pairs = ["difference before", "after", "variance ratio before", "after", "KS before", "after"]
+        pairs = [f"{figure} {when}" for figure in ("SMD", "VR", "KS") for when in ("before", "after")]
         body = [
             [
                 record["name"],
@@ -144,8 +147,11 @@ class MatchBalance(Sequence[MatchBalanceRow]):
         return [["moment", *groups, *pairs], *body]
 
     def summary(self) -> str:
-        """Return what differences are measured in, and the largest one, in one line of text."""
-        return f"difference of means in {self.unit}; largest after: {_figure(self.largest_difference)}"
+        """Return what the columns mean, and the largest difference, in one line of text."""
+        return (
+            f"SMD: difference of means in {self.unit}, {_figure(self.largest_difference)} at most after; "
+            "VR: ratio of variances; KS: Kolmogorov-Smirnov"
+        )
 
     def __repr__(self) -> str:
         return f"{align_columns(self.table())}\n{self.summary()}"

@@ -8,9 +8,9 @@ Groups a, b, ... with sizes in the ratio k_a : k_b (one unit of the match holds 
 
     | sum_{i in a} phi_ij h_i / k_a - sum_{i in b} phi_ij h_i / k_b |  <=  delta_j s_j n,      sum_{i in a} h_i / k_a = n
 
-With ``K = sum_g k_g``, ``n = sum_i h_i / K``. So the rows of a pair are those of a mean near zero, over all rows chosen, of the
-moment ``K (1_b(i) / k_b - 1_a(i) / k_a) (phi_ij - c_j) / s_j``; any c_j will do, because the sizes agree. All moments are in
-units of ``s_j``, so that one tolerance means the same for each.
+With ``K = sum_g k_g``, ``n = sum_i h_i / K``. So a pair is balanced if the mean, over all rows chosen, of the moment
+``K (1_b(i) / k_b - 1_a(i) / k_a) (phi_ij - c_j) / s_j`` is near zero; any c_j will do, because the sizes agree. All moments
+are in units of ``s_j``, so that one tolerance means the same for each.
 
 Exact balance is an equation with integer coefficients, so that integers meet it without rounding.
 """
@@ -172,7 +172,7 @@ def _usable_caps(data: MatchingData) -> FloatArray:
 def shared_levels(levels: Levels, codes: IndexArray, n_groups: int) -> NDArray[np.bool_]:
     """Return which levels every group has, one truth value per label."""
     members = [np.unique(levels.codes[codes == group]) for group in range(n_groups)]
-    return np.bincount(np.concatenate(members), minlength=len(levels.labels)) == n_groups
+    return np.asarray(np.bincount(np.concatenate(members), minlength=len(levels.labels)) == n_groups)
 
 
 def _keep_group(problem: Problem, data: MatchingData, group: int) -> Problem:
@@ -195,6 +195,6 @@ def _check_levels_of_target(levels: Levels, wanted: Levels) -> None:
     if absent.size:
         shown = ", ".join(levels.labels[g] for g in absent[:MAX_LABELS]) + (", ..." if absent.size > MAX_LABELS else "")
         raise StratumError(
-            f"exact balance of {' and '.join(levels.columns)} is impossible, because the target has rows with {shown} and the "
-            "pool has none"
+            f"exact balance of {' and '.join(levels.columns)} is impossible, because the target has rows with {shown} "
+            "and the pool has none"
         )

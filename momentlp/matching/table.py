@@ -41,7 +41,7 @@ class Column:
     @property
     def missing(self) -> NDArray[np.bool_]:
         """Which rows have no value, shape (n,)."""
-        return np.isnan(self.values) if self.is_numeric else np.equal(self.values, None).astype(bool)
+        return np.isnan(self.values) if self.is_numeric else np.array([value is None for value in self.values], dtype=bool)
 
     def levels(self) -> NDArray[np.str_]:
         """Return the value of every row as text; ``missing`` where there is none."""
@@ -65,7 +65,9 @@ class Table:
         The columns as they were given. A column is read when it is asked for, so that those not used may hold anything.
     n_rows : int
     index : array or None
-        The index of a pandas frame, if it is not the row number.
+        The index of a pandas frame, if it is not the row number and does not repeat.
+    frame_index : Index or None
+        The index of a pandas frame, whatever it is.
     argument : str
         What the caller calls the table, for messages.
     """
@@ -73,6 +75,7 @@ class Table:
     raw: dict[str, Any]
     n_rows: int
     index: NDArray[Any] | None
+    frame_index: Any
     argument: str
 
     def column(self, name: Any, asked_by: str) -> Column:
@@ -84,6 +87,16 @@ class Table:
             If there is none, or it cannot be read.
         """
         return read_column(str(name), self.values(name, asked_by), self.argument)
+
+    def check_aligned(self, values: Any, argument: str) -> None:
+        """Raise DataError for a pandas Series of which the rows are not those of the frame."""
+        index = getattr(values, "index", None)
+        if self.frame_index is None or index is None or not hasattr(index, "equals") or index.equals(self.frame_index):
+            return
+        raise DataError(
+            f"{argument} is a Series whose index differs from that of {self.argument}: align it first, "
+            f"{argument}.reindex({self.argument}.index), or give {argument}.to_numpy()."
+        )
 
     def values(self, name: Any, asked_by: str) -> Any:
         """Return the column of a name as it was given.
@@ -127,7 +140,8 @@ def read_table(data: Any, argument: str) -> Table:
     for name, length in lengths.items():
         if length != n_rows:
             raise DataError(f"{argument} has columns of different lengths: {name!r} has {length} rows, not {n_rows}.")
-    return Table(raw, n_rows, index, argument)
+    frame_index = getattr(data, "index", None) if hasattr(data, "columns") else None
+    return Table(raw, n_rows, index, frame_index, argument)
 
 
 def read_column(name: str, values: Any, argument: str) -> Column:
@@ -163,13 +177,14 @@ def stack_columns(first: Column, second: Column, arguments: tuple[str, str]) -> 
     if first.is_numeric != second.is_numeric:
         kinds = ["numbers" if column.is_numeric else "text" for column in (first, second)]
         raise DataError(
-            f"column {first.name!r} holds {kinds[0]} in {arguments[0]}, but {kinds[1]} in {arguments[1]}: convert one of them."
+            f"column {first.name!r} holds {kinds[0]} in {arguments[0]}, but {kinds[1]} in {arguments[1]}: "
+            "convert one of them."
         )
     return Column(first.name, np.concatenate([first.values, second.values]), first.is_numeric)
 
 
 def level_text(value: Any) -> str:
-    """Return a value as the name of a level: ``1.0`` and ``1`` are the same, NaN is ``missing``.
+    """Return a value as the name of a level: ``1.0``, ``1`` and True are the same, NaN is ``missing``.
 
     Examples
     --------
@@ -178,6 +193,8 @@ def level_text(value: Any) -> str:
     """
     if _is_missing(value):
         return MISSING
+    if isinstance(value, (bool, np.bool_)):
+        return str(int(value))
     if isinstance(value, (float, np.floating)):
         return str(int(value)) if value.is_integer() else f"{value:.12g}"
     return str(value)
@@ -260,5 +277,5 @@ def _is_missing(value: Any) -> bool:
     return (
         value is None
         or type(value).__name__ in MISSING_TYPES
-        or (isinstance(value, (float, np.floating)) and value != value)
+        or (isinstance(value, (float, np.floating)) and np.isnan(value))
     )
