@@ -21,6 +21,8 @@ __all__ = ["love_plot"]
 MAX_NAME_LENGTH, MIN_NAME_LENGTH = 40, 6  # characters of a moment's name
 NAME_SIZE = 8  # of the font, in points
 CHARACTER_WIDTH = 6.0  # of a rather wide character at that size, in points
+WORDS_OF_MATCH = ("before matching", "after matching", "standardised difference")  # before, after, on the axis
+WORDS_OF_SET = ("all points", "the set found", "standard deviations from the target")
 MARGIN = 1e-6  # relative to a tolerance: with a difference so near to it, a moment is at its bound
 NAME_PAD = 6  # points between a name and the axes
 TIMES = " \N{MULTIPLICATION SIGN} "  # between the factors of a product
@@ -104,7 +106,7 @@ def love_plot(
     axes.set_yticks(heights, [_shorten_name(row.title, max_length) for row in rows], fontsize=NAME_SIZE)
     if len(rows) < len(found):
         axes.set_ylabel(f"{len(rows)} of {len(found)} moments")
-    axes.set_xlabel(f"{'absolute ' if absolute else ''}{what[2]}")
+    axes.set_xlabel(f"{what[2]}{' (absolute)' if absolute else ''}")
     hide_frame(axes, "left")
     axes.tick_params(axis="y", length=0)
     add_legend(axes)
@@ -116,17 +118,15 @@ def _read_rows(balance: Any) -> tuple[list[_Row], tuple[str, str, str]]:
     if isinstance(balance, Match):
         balance = balance.balance()
     if isinstance(balance, MatchBalance):
-        return [
+        found = [
             _Row(row.name, row.difference_before, row.difference_after, _is_active(row), row.tolerance) for row in balance
-        ], ("before matching", "after matching", "standardised difference")
+        ]
+        return found, WORDS_OF_MATCH
     if not isinstance(balance, Balance):
         balance = (balance if isinstance(balance, Solution) else get_classifier(balance).solution_).balance()
     titles = balance.titles or [row.name for row in balance]
-    rows = zip(titles, balance, strict=True)
-    return [_Row(title, row.before, row.standardised, row.active) for title, row in rows if not row.is_constraint], (
-        "all points",
-        "the set found",
-    )
+    rows = [(title, row) for title, row in zip(titles, balance, strict=True) if not row.is_constraint]
+    return [_Row(title, row.before, row.standardised, row.active) for title, row in rows], WORDS_OF_SET
 
 
 def _is_active(row: MatchBalanceRow) -> bool:
