@@ -175,7 +175,7 @@ def _split_groups(labels: NDArray[np.str_]) -> tuple[tuple[str, ...], IndexArray
     """Return the groups, sorted, and the position of that of each row."""
     groups, codes = np.unique(labels, return_inverse=True)
     if groups.size < 2:
-        raise DataError(f"group has one level only, {groups[0]!r}: at least two groups are needed for matching.")
+        raise DataError(f"group has one level only, {str(groups[0])!r}: at least two groups are needed for matching.")
     return tuple(groups.tolist()), codes.astype(np.intp)
 
 

@@ -14,8 +14,8 @@ if TYPE_CHECKING:
 
 __all__ = ["explain_match"]
 
-MIN_TRIED, MARGIN = 1e-3, 1e-6  # of a tolerance: absolute, and relative to the smallest one of the linear program
-WIDER, MAX_TRIES = 1.25, 12  # factor by which a tolerance grows until a whole set is found, and how often
+MIN_TRIED, MARGIN = 1e-2, 1e-6  # of a tolerance: absolute, and relative to the smallest one of the linear program
+MAX_DOUBLINGS, MAX_BISECTIONS = 12, 5  # of a tolerance, until and after a whole set is found
 SECONDS_PER_TRY = 5.0
 
 
@@ -47,25 +47,39 @@ def _explain_solution(solution: Solution) -> list[str]:
         start = found.uniform.value
     else:
         lines.append(
-            f"No whole set was found, although fractional memberships of weight {solution.bound:.6g} are within the "
-            "tolerance: whole=False gives them."
+            "No whole set was found, although fractional memberships are within the tolerance: whole=False gives them."
         )
     return lines + ([_find_tolerance_of_whole_set(solution, start)] if solution.problem.is_whole else [])
 
 
 def _find_tolerance_of_whole_set(solution: Solution, start: float) -> str:
-    """Widen the tolerance step by step until a whole set is found."""
-    problem, resolve = solution.problem, solution.resolve
-    widths = [float(block.width.max()) for block in problem.blocks if block.width is not None and block.width.size]
-    tolerance = max([start, MIN_TRIED] if start else [MIN_TRIED, *(WIDER * width for width in widths)])
-    for _ in range(MAX_TRIES if resolve is not None and widths else 0):
-        tolerance = _round_up(tolerance)
-        assert resolve is not None  # noqa: S101  the loop is empty without it
-        wider = resolve(problem.with_tolerance(tolerance), time_limit=SECONDS_PER_TRY)
-        if wider.status in (Status.OPTIMAL, Status.LIMIT) and wider.objective > 0.5:
-            return f"A whole set was found with a tolerance of {tolerance:g} for all moments (weight {wider.objective:.6g})."
-        tolerance *= WIDER
-    return "No whole set was found with wider tolerances either, in the time given to them."
+    """Double the tolerance until a whole set is found, then narrow it down."""
+    widths = [float(block.width.max()) for block in solution.problem.blocks if block.width is not None and block.width.size]
+    low, best = max([start, MIN_TRIED, *([] if start else widths)]), None
+    for attempt in range(MAX_DOUBLINGS if widths else 0):
+        tolerance = _round_up(low if attempt == 0 and start else 2 * low)
+        best = _solve_with_tolerance(solution, tolerance)
+        if best is not None:
+            break
+        low = tolerance
+    if best is None:
+        return "No whole set was found with wider tolerances either, in the time given to them."
+    for _ in range(MAX_BISECTIONS):
+        middle = _round_up((low + best[0]) / 2)
+        if not low < middle < best[0]:
+            break
+        found = _solve_with_tolerance(solution, middle)
+        low, best = (middle, best) if found is None else (low, found)
+    return f"A whole set was found with a tolerance of {best[0]:g} for all moments (weight {best[1]:.6g})."
+
+
+def _solve_with_tolerance(solution: Solution, tolerance: float) -> tuple[float, float] | None:
+    """Return the tolerance and the weight of the whole set found with it; None if there is none."""
+    if solution.resolve is None:
+        return None
+    wider = solution.resolve(solution.problem.with_tolerance(tolerance), time_limit=SECONDS_PER_TRY)
+    found = wider.status in (Status.OPTIMAL, Status.LIMIT) and wider.objective > 0.5
+    return (tolerance, wider.objective) if found else None
 
 
 def _round_up(tolerance: float) -> float:
