@@ -34,6 +34,7 @@ from momentlp.errors import (
     SolverError,
     SpecError,
     StratumSkippedWarning,
+    UnmatchedLevelWarning,
 )
 from momentlp.features import (
     Concat,
@@ -145,6 +146,7 @@ __all__ = [
     "Tolerance",
     "TransductiveMap",
     "Transformer",
+    "UnmatchedLevelWarning",
     "__version__",
     "backends",
     "compare",

@@ -23,6 +23,7 @@ __all__ = [
     "SolverError",
     "SpecError",
     "StratumSkippedWarning",
+    "UnmatchedLevelWarning",
 ]
 
 
@@ -270,4 +271,22 @@ class StratumSkippedWarning(UserWarning):
     ...     match = mlp.matching.profile_match(pool, target, strata="town", backend="highs")
     >>> print(caught[0].message)
     1 of 2 strata were skipped (b: the target has no rows in it).
+    """
+
+
+class UnmatchedLevelWarning(UserWarning):
+    """A level that is balanced exactly is missing in some group, so that none of its rows can be chosen.
+
+    The message names the level and the group. The filters of :mod:`warnings` turn the warning off, or into an error.
+
+    Examples
+    --------
+    >>> import warnings
+    >>> import momentlp as mlp
+    >>> X = {"x": [1, 2, 1, 2], "town": ["a", "b", "a", "a"], "group": [0, 0, 1, 1]}
+    >>> with warnings.catch_warnings(record=True) as caught:
+    ...     warnings.simplefilter("always")
+    ...     match = mlp.matching.cardinality_match(X, "group", exact="town", tolerance=9, backend="highs")
+    >>> print(caught[0].message)
+    exact balance cannot be met by rows with town=b, which group '1' has not: none of them is chosen.
     """

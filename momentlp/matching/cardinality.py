@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from momentlp.errors import DataError, OptionError
+from momentlp.errors import DataError, OptionError, UnmatchedLevelWarning
 from momentlp.features import FeatureMap
 from momentlp.matching.arguments import (
     DEFAULT_TOLERANCE,
@@ -36,6 +36,7 @@ from momentlp.matching.statistics import weighted_spread
 from momentlp.matching.table import Table, level_text, read_table
 from momentlp.points.arrays import FloatArray, IndexArray
 from momentlp.runtime.argument_checks import check_bool
+from momentlp.runtime.warn_caller import warn_caller
 
 __all__ = ["cardinality_match"]
 
@@ -77,8 +78,9 @@ def cardinality_match(
     tolerance : float or mapping of str to float
         In standard deviations. A mapping names columns or moments; those it does not name have 0.1.
     unit : str
-        Whose standard deviation: ``"pooled"`` (the root of the mean of the variances of the groups), ``"all"`` (all rows
-        together), or the name of a group, such as the treated. Where a moment does not vary there, that of all rows is used.
+        Whose standard deviation (with the number of rows as divisor): ``"pooled"`` (the root of the mean of the variances of
+        the groups), ``"all"`` (all rows together), or the name of a group, such as the treated. Where a moment does not vary
+        there, that of all rows is used.
     ratio : 1 or mapping of group to number
         How many rows of each group are chosen for one of the others: ``{"control": 2}``. Groups that are not named have 1.
     keep : str, optional
@@ -111,6 +113,8 @@ def cardinality_match(
     -----
     StratumSkippedWarning
         If some strata could not be matched.
+    UnmatchedLevelWarning
+        If a level that is balanced exactly is missing in a group, so that none of its rows can be chosen.
 
     Examples
     --------
@@ -149,7 +153,7 @@ def cardinality_match(
         "categorical": covariates.categorical,
         "fallback": tuple(name for name, other in zip(moments.names, fallback, strict=True) if other),
         "fallback_unit": _describe_unit("all"),
-        "unmatched_levels": _unmatched_levels(levels, codes, len(groups)),
+        "unmatched_levels": _warn_unmatched(levels, codes, groups),
     }
     data = MatchingData(
         values=moments.values,
@@ -205,12 +209,23 @@ def _describe_unit(unit: str) -> str:
     return words.get(unit, f"standard deviations of {unit}")
 
 
-def _unmatched_levels(levels: Sequence[Levels], codes: IndexArray, n_groups: int) -> tuple[str, ...]:
-    """Return the levels that some group has not, of which no row can be chosen."""
+def _warn_unmatched(levels: Sequence[Levels], codes: IndexArray, groups: tuple[str, ...]) -> tuple[str, ...]:
+    """Return the levels that some group has not, of which no row can be chosen, and warn about them."""
     names: list[str] = []
     for one in levels:
-        shared = shared_levels(one, codes, n_groups)
-        names += [label for label, both in zip(one.labels, shared.tolist(), strict=True) if not both]
+        shared = shared_levels(one, codes, len(groups))
+        absent = np.flatnonzero(~shared)
+        if not absent.size or not shared.any():  # if none is shared, an error follows
+            continue
+        label = one.labels[absent[0]]
+        without = next(group for code, group in enumerate(groups) if absent[0] not in one.codes[codes == code])
+        more = f" (and {absent.size - 1} more levels)" if absent.size > 1 else ""
+        warn_caller(
+            f"exact balance cannot be met by rows with {label}, which group {without!r} has not{more}: none of them is "
+            "chosen.",
+            UnmatchedLevelWarning,
+        )
+        names += [one.labels[position] for position in absent]
     return tuple(names)
 
 

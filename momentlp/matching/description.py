@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from momentlp._version import __version__
+from momentlp.matching.programs import size_step
 from momentlp.status import Status
 
 if TYPE_CHECKING:
@@ -75,6 +76,9 @@ def _exact(match: Match) -> Iterator[str]:
         yield f"Every joint level of {_listed(about['exact'])} was required to have the same {same}."
     if about["fine"]:
         yield f"Every level of {_listed(about['fine'])}, each by itself, was required to have the same {same}."
+    step = 1 if match.data.target is None or match.data.is_stratified else size_step(match.data)
+    if step > 1 and match.data.whole:
+        yield f"Only multiples of {step} rows can have these shares."
     if about["unmatched_levels"]:
         yield f"Rows of levels that cannot be balanced were not eligible: {_listed(about['unmatched_levels'])}."
 
@@ -115,10 +119,17 @@ def _balance(match: Match) -> Iterator[str]:
         return
     balance = match.balance()
     before = max(abs(row.difference_before) for row in balance)
-    yield (
-        f"The largest standardised difference was {before:.3f} before matching and {balance.largest_difference:.3f} after"
-        f"{' over all strata together' if match.data.is_stratified else ''}."
-    )
+    after = f"{balance.largest_difference:.3f} after"
+    if match.data.is_stratified:
+        matched = [stratum.label for stratum in match.data.strata if match.weights[stratum.rows].any()]
+        within = max(match.balance(label).largest_difference for label in matched)
+        after = f"{within:.3f} after within any stratum ({balance.largest_difference:.3f} over all strata together)"
+    yield f"The largest standardised difference was {before:.3f} before matching and {after}."
+    if match.data.is_stratified and match.data.target is not None:
+        yield (
+            "Strata of the match need not have the sizes that they have in the target, so that estimates should be made within "
+            "strata."
+        )
     if (match.weights != 1)[match.indices].any():
         sizes = _join([f"{size:.1f} ({name})" for name, size in match.effective_sample_size.items()])
         yield f"The effective sample size (Kish) was {sizes}."

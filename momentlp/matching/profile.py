@@ -77,8 +77,9 @@ def profile_match(
         In standard deviations. A mapping names columns or moments; those it does not name have 0.1. Infinity asks nothing of
         a moment, which is still part of the balance table.
     unit : {"target", "pool", "pooled"}, optional
-        Whose standard deviation. ``"pooled"`` is the root of the mean of the two variances. Default: ``"target"``, or
-        ``"pool"`` for a target of means. Where a moment does not vary in the target, that of the pool is used.
+        Whose standard deviation (with the number of rows as divisor). ``"pooled"`` is the root of the mean of the two
+        variances. Default: ``"target"``, or ``"pool"`` for a target of means. Where a moment does not vary in the target, that
+        of the pool is used.
     features : {"means", "variances", "products"} or FeatureMap
         What is balanced: the means of covariates; with their squares; with their squares and products (about the mean of the
         target); or the features of a map, such as ``mlp.Quadratic()``.
@@ -90,7 +91,8 @@ def profile_match(
         Columns of which every joint level must have the same share as in the target. A whole match then has a multiple of
         so many rows as make these shares integers, which may be many.
     fine : str or sequence of str
-        Columns of which every level, each column by itself, must have the same share as in the target.
+        Columns of which every level, each column by itself, must have the same share as in the target; as for ``exact``, a
+        whole match has a multiple of so many rows as make these shares integers.
     strata : str or sequence of str, optional
         Columns; rows are matched to the target within each joint level. Strata that cannot be matched are skipped.
     ids : str or sequence, optional

@@ -96,6 +96,7 @@ def test_a_cardinality_match_is_the_largest(seed: int, ratio: list[int]) -> None
     assert match.bound % sum(ratio) == 0
 
 
+@pytest.mark.filterwarnings("ignore::momentlp.UnmatchedLevelWarning")
 @pytest.mark.parametrize("seed", SEEDS)
 def test_exact_and_fine_balance_give_equal_counts(seed: int) -> None:
     random = np.random.default_rng(seed)

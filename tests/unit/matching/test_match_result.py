@@ -61,6 +61,7 @@ def test_the_paragraph_has_the_figures_of_the_match() -> None:
     assert "sought the largest part of a pool of 4 rows whose means agree with the means of a target of 2 rows" in text
     assert f"momentlp {mlp.__version__}" in text
     assert "Every joint level of sex was required to have the same share of rows." in text
+    assert "Only multiples of 2 rows can have these shares." in text
     assert "Each level of race, sex was an indicator" in text
     assert "Missing values of age were replaced by the mean of the observed ones" in text
     assert "What does not vary was left out: year." in text
@@ -70,7 +71,8 @@ def test_the_paragraph_has_the_figures_of_the_match() -> None:
 
 def test_the_paragraph_of_groups_names_sizes_ratio_and_levels_left_out() -> None:
     X = {"x": [1, 2, 3, 1, 2, 9], "g": list("tttccc"), "town": list("uvuuvw")}
-    match = cardinality_match(X, "g", fine="town", tolerance=0.5, keep=None, backend="highs")
+    with pytest.warns(mlp.UnmatchedLevelWarning, match="rows with town=w, which group 't' has not: none of them is chosen"):
+        match = cardinality_match(X, "g", fine="town", tolerance=0.5, backend="highs")
     text = match.describe()
     assert "of the groups c (3 rows) and t (3 rows), in the ratio 1:1" in text
     assert "Every level of town, each by itself, was required to have the same number of rows" in text
@@ -137,5 +139,5 @@ def test_a_match_is_shown_as_text_and_as_html() -> None:
 
 
 def test_an_unknown_argument_is_refused() -> None:
-    with pytest.raises(TypeError, match="tolerence"):
-        profile_match(POOL, TARGET, tolerence=0.1)
+    with pytest.raises(TypeError, match="tolerences"):
+        profile_match(POOL, TARGET, tolerences=0.1)

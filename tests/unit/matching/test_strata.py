@@ -26,6 +26,7 @@ def test_every_stratum_has_the_mean_of_its_own_target() -> None:
     assert match.balance("a")[0].means_after == {"target": 1.5, "pool": 1.5}
     assert match.columns()["stratum"].tolist() == ["a", "a", "b", "b"]
     assert "3 of 5 strata were skipped: c (no set of its rows is within the tolerance (proved)); d" in match.describe()
+    assert "after within any stratum" in match.describe()
 
 
 def test_strata_may_be_several_columns() -> None:
