@@ -127,8 +127,8 @@ def _balance(match: Match) -> Iterator[str]:
     yield f"The largest standardised difference was {before:.3f} before matching and {after}."
     if match.data.is_stratified and match.data.target is not None:
         yield (
-            "Strata of the match need not have the sizes that they have in the target, so that estimates should be made within "
-            "strata."
+            "Strata of the match need not have the sizes that they have in the target, so that estimates should be made "
+            "within strata."
         )
     if (match.weights != 1)[match.indices].any():
         sizes = _join([f"{size:.1f} ({name})" for name, size in match.effective_sample_size.items()])

@@ -78,8 +78,8 @@ def profile_match(
         a moment, which is still part of the balance table.
     unit : {"target", "pool", "pooled"}, optional
         Whose standard deviation (with the number of rows as divisor). ``"pooled"`` is the root of the mean of the two
-        variances. Default: ``"target"``, or ``"pool"`` for a target of means. Where a moment does not vary in the target, that
-        of the pool is used.
+        variances. Default: ``"target"``, or ``"pool"`` for a target of means. Where a moment does not vary in the target,
+        that of the pool is used.
     features : {"means", "variances", "products"} or FeatureMap
         What is balanced: the means of covariates; with their squares; with their squares and products (about the mean of the
         target); or the features of a map, such as ``mlp.Quadratic()``.
