@@ -64,7 +64,8 @@ def profile_match(
     ``tolerance_j * standard deviation_j``. Numeric columns and booleans are moments as they are. Each level of a text or
     categorical column is an indicator (``race=black``). Missing values of a numeric column are replaced by the mean of the
     observed ones, of pool and target together, and an indicator is added (``age=missing``); in a text column, missing is a
-    level. Columns in which all rows agree are left out; ``match.describe()`` names them.
+    level. Columns in which all rows agree are left out; ``match.describe()`` names them. Categories that are coded as
+    numbers count as numbers: convert such a column to text, or to a categorical one.
 
     Parameters
     ----------
@@ -96,7 +97,8 @@ def profile_match(
     strata : str or sequence of str, optional
         Columns; rows are matched to the target within each joint level. Strata that cannot be matched are skipped.
     ids : str or sequence, optional
-        A column of the pool, or one id per row. Default: the index of a pandas frame, or row numbers.
+        A column of the pool, or one id per row. Default: the index of a pandas frame if no entry repeats, or row
+        numbers.
     sample_weight : array, shape (n,), optional
         How many points each row of the pool stands for: the maximum of its membership.
     whole : bool

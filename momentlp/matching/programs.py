@@ -52,7 +52,7 @@ def build_program(data: MatchingData) -> Problem:
     data = replace(data, caps=_usable_caps(data))
     if data.target is None:
         _check_group_sizes(data)
-        blocks = [_equal_counts(data, Levels((), ("all",), np.zeros(data.n_rows, dtype=np.intp)))]
+        blocks = [_equal_counts(data, Levels((), ("rows",), np.zeros(data.n_rows, dtype=np.intp)))]
         blocks += [_equal_counts(data, levels) for levels in data.levels]
         blocks += _pair_blocks(data)
     else:
