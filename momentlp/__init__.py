@@ -27,11 +27,14 @@ from momentlp.errors import (
     FileFormatError,
     ModelError,
     MomentLPError,
+    NoMatchError,
     OnlyLabelledWarning,
     OptionError,
     SentinelWarning,
     SolverError,
     SpecError,
+    StratumSkippedWarning,
+    UnmatchedLevelWarning,
 )
 from momentlp.features import (
     Concat,
@@ -70,6 +73,7 @@ from momentlp.status import Status
 
 if _TYPE_CHECKING:
     from momentlp import datasets as datasets
+    from momentlp import matching as matching
     from momentlp import plots as plots
     from momentlp import synthetic as synthetic
     from momentlp import testing as testing
@@ -114,6 +118,7 @@ __all__ = [
     "MomentLPError",
     "MomentMatrix",
     "MomentOutlierDetector",
+    "NoMatchError",
     "OnlyLabelledWarning",
     "OptionError",
     "Options",
@@ -136,10 +141,12 @@ __all__ = [
     "Spectral",
     "StandardError",
     "Status",
+    "StratumSkippedWarning",
     "Target",
     "Tolerance",
     "TransductiveMap",
     "Transformer",
+    "UnmatchedLevelWarning",
     "__version__",
     "backends",
     "compare",
@@ -153,7 +160,7 @@ __all__ = [
 ]
 
 _ESTIMATORS = ("MomentClassifier", "MomentClassifierCV", "MomentOutlierDetector", "PriorInterval", "lee_liu_score")
-_SUBMODULES = ("datasets", "metrics", "plots", "synthetic", "testing")
+_SUBMODULES = ("datasets", "matching", "metrics", "plots", "synthetic", "testing")
 
 
 def __getattr__(name: str) -> _Any:
@@ -166,4 +173,4 @@ def __getattr__(name: str) -> _Any:
 
 
 def __dir__() -> list[str]:
-    return sorted([*__all__, "metrics", "plots"])
+    return sorted([*__all__, "matching", "metrics", "plots"])

@@ -16,11 +16,14 @@ __all__ = [
     "FileFormatError",
     "ModelError",
     "MomentLPError",
+    "NoMatchError",
     "OnlyLabelledWarning",
     "OptionError",
     "SentinelWarning",
     "SolverError",
     "SpecError",
+    "StratumSkippedWarning",
+    "UnmatchedLevelWarning",
 ]
 
 
@@ -177,6 +180,21 @@ class ModelError(MomentLPError, ValueError):
     """
 
 
+class NoMatchError(MomentLPError, ValueError):
+    """None of the strata of a match could be matched. The message says why, for each.
+
+    Examples
+    --------
+    >>> import momentlp as mlp
+    >>> pool, target = {"x": [1, 2], "town": ["a", "a"]}, {"x": [1, 2], "town": ["b", "b"]}
+    >>> mlp.matching.profile_match(pool, target, strata="town")
+    Traceback (most recent call last):
+        ...
+    momentlp.errors.NoMatchError: no stratum could be matched (a: the target has no rows in it; b: the pool has no rows in
+    it). Allow a larger tolerance, or use coarser strata.
+    """
+
+
 class DoubtfulResultWarning(UserWarning):
     """The classifier has a reason to doubt what it found. The message gives the reason, and what to do.
 
@@ -235,4 +253,40 @@ class SentinelWarning(UserWarning):
     ...     solution = mlp.solve(mlp.Spec().compile(X, labelled=range(5)))
     >>> print(str(caught[0].message)[:42])
     column 'x0' holds 999999999 (row 7). That
+    """
+
+
+class StratumSkippedWarning(UserWarning):
+    """Nothing was chosen in some strata of a match. The message names them and says why.
+
+    ``match.skipped`` holds the same. The filters of :mod:`warnings` turn the warning off, or into an error.
+
+    Examples
+    --------
+    >>> import warnings
+    >>> import momentlp as mlp
+    >>> pool, target = {"x": [1, 2, 3], "town": ["a", "a", "b"]}, {"x": [1, 2], "town": ["a", "a"]}
+    >>> with warnings.catch_warnings(record=True) as caught:
+    ...     warnings.simplefilter("always")
+    ...     match = mlp.matching.profile_match(pool, target, strata="town", backend="highs")
+    >>> print(caught[0].message)
+    1 of 2 strata were skipped (b: the target has no rows in it).
+    """
+
+
+class UnmatchedLevelWarning(UserWarning):
+    """A level that is balanced exactly is missing in some group, so that none of its rows can be chosen.
+
+    The message names the level and the group. The filters of :mod:`warnings` turn the warning off, or into an error.
+
+    Examples
+    --------
+    >>> import warnings
+    >>> import momentlp as mlp
+    >>> X = {"x": [1, 2, 1, 2], "town": ["a", "b", "a", "a"], "group": [0, 0, 1, 1]}
+    >>> with warnings.catch_warnings(record=True) as caught:
+    ...     warnings.simplefilter("always")
+    ...     match = mlp.matching.cardinality_match(X, "group", exact="town", tolerance=9, backend="highs")
+    >>> print(caught[0].message)
+    exact balance cannot be met by rows with town=b, which group '1' has not: none of them is chosen.
     """

@@ -42,6 +42,8 @@ class BalanceRow:
         The derivative of the optimum with respect to the active bound.
     active : bool
         Whether a bound of this moment is active, that is, has a multiplier.
+    is_constraint : bool
+        Whether it is a row of a constraint, such as ``Share``, which is not in standard deviations.
 
     Examples
     --------
@@ -60,6 +62,7 @@ class BalanceRow:
     before: float
     multiplier: float
     active: bool
+    is_constraint: bool = False
 
 
 @dataclass(frozen=True, repr=False)
@@ -233,6 +236,7 @@ def _constraint_rows(block: MomentBlock, h: FloatArray, y: FloatArray, caps: Flo
             before=float((before[j] - target_before[j]) / scale[j]),
             multiplier=float(y[j]),
             active=bool(y[j] != 0),
+            is_constraint=True,
         )
         for j, name in enumerate(block.names)
     ]

@@ -38,7 +38,13 @@ def test_listing_the_names_loads_nothing_optional() -> None:
 
 @pytest.mark.parametrize(
     ("submodule", "name"),
-    [("plots", "love_plot"), ("testing", "BackendContract"), ("synthetic", "make_ring"), ("datasets", "__doc__")],
+    [
+        ("plots", "love_plot"),
+        ("matching", "profile_match"),
+        ("testing", "BackendContract"),
+        ("synthetic", "make_ring"),
+        ("datasets", "__doc__"),
+    ],
 )
 def test_a_submodule_is_loaded_when_it_is_first_used(submodule: str, name: str) -> None:
     assert f"momentlp.{submodule}" not in modules_loaded_by("import momentlp")

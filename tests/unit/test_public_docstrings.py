@@ -17,6 +17,7 @@ import pytest
 
 import momentlp
 import momentlp.datasets.usps
+import momentlp.matching
 import momentlp.plots
 import momentlp.synthetic
 import momentlp.testing
@@ -27,7 +28,7 @@ import momentlp_scipy
 import momentlp_sifting
 from momentlp import errors
 
-MODULES = (momentlp, momentlp.plots, momentlp.testing, momentlp.synthetic, momentlp.datasets.usps)
+MODULES = (momentlp, momentlp.matching, momentlp.plots, momentlp.testing, momentlp.synthetic, momentlp.datasets.usps)
 BACKENDS = (momentlp_glpk, momentlp_highs, momentlp_pyomo, momentlp_scipy, momentlp_sifting)
 
 # Public names that need no example of their own, by the reason.

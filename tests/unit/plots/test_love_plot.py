@@ -76,3 +76,55 @@ def test_long_names_stay_out_of_neighbouring_axes() -> None:
     love_plot(mlp.MomentClassifier("quadratic", 1.0).fit(frame, MARKS), right)
     figure.canvas.draw()
     assert all(label.get_window_extent().x0 > left.bbox.x1 for label in right.get_yticklabels())
+
+
+def test_rows_of_constraints_are_left_out() -> None:
+    spec = mlp.Spec(tolerance=mlp.Absolute(5.0), constraints=[mlp.Share(high=0.1), mlp.Known(negatives=[0], positives=[1])])
+    solution = mlp.solve(spec.compile(pd.DataFrame(CASE.X, columns=["a", "b"]), labelled=CASE.labelled))
+    assert [row.name for row in solution.balance() if row.is_constraint] == ["share", "known positives"]
+    assert {label.get_text() for label in love_plot(solution).get_yticklabels()} == {"a", "b"}
+
+
+def test_a_balance_of_constraints_alone_has_nothing_to_draw() -> None:
+    with pytest.raises(mlp.DataError, match="nothing but rows of constraints"):
+        love_plot(mlp.solve(mlp.Problem.from_arrays([[1.0]], 0.0, 1.0)))
+
+
+POOL, TARGET = {"age": [20, 30, 40, 90], "educ": [9, 12, 16, 30]}, {"age": [25, 35], "educ": [10, 14]}
+
+
+def lines(axes: Any) -> list[float]:
+    """Return where the dashed lines stand."""
+    return sorted(float(line.get_xdata()[0]) for line in axes.lines if line.get_linestyle() == "--")
+
+
+def test_a_match_is_drawn_with_lines_at_its_tolerance() -> None:
+    match = mlp.matching.profile_match(POOL, TARGET, tolerance=0.5, backend="highs")
+    axes = love_plot(match, Figure().subplots())
+    assert lines(axes) == [-0.5, 0.5]
+    assert {label.get_text() for label in axes.get_yticklabels()} == {"age", "educ"}
+    assert axes.get_legend().get_texts()[0].get_text() == "before matching"
+    assert lines(love_plot(match.balance(), Figure().subplots(), threshold=0.25)) == [-0.25, 0.25]
+
+
+def test_absolute_differences_are_on_one_side() -> None:
+    match = mlp.matching.cardinality_match(
+        {"x": [5, 6, 9, 1, 2, 5], "g": list("aaabbb")}, "g", tolerance=0.5, backend="highs"
+    )
+    axes = love_plot(match, Figure().subplots(), absolute=True)
+    assert lines(axes) == [0.5]
+    assert min(points.get_offsets()[:, 0].min() for points in axes.collections if len(points.get_offsets())) >= 0
+    assert axes.get_xlabel().endswith("(absolute)")
+
+
+def test_tolerances_that_differ_are_marked_row_by_row() -> None:
+    match = mlp.matching.profile_match(POOL, TARGET, tolerance={"age": 0.5, "educ": 0.2}, backend="highs")
+    axes = love_plot(match, Figure().subplots())
+    assert lines(axes) == []
+    assert "tolerance" in [text.get_text() for text in axes.get_legend().get_texts()]
+
+
+@pytest.mark.parametrize("wrong", [{"threshold": -1}, {"threshold": "0.1"}, {"absolute": "yes"}])
+def test_wrong_options_are_refused(wrong: Any) -> None:
+    with pytest.raises(mlp.OptionError, match=f"{next(iter(wrong))} must be"):
+        love_plot(plane_model(), **wrong)
