@@ -415,6 +415,9 @@ class Problem:
     def to_mps(self, path: str | Path) -> None:
         """Write ``path``, a free-format MPS file for other solvers, as a minimisation of minus the size.
 
+        Memberships that must be integers stand between the markers ``'INTORG'`` and ``'INTEND'``. :meth:`from_mps` reads the
+        same program back. Names of moments are changed where MPS does not allow them, for example those with blanks.
+
         Raises
         ------
         DataError
@@ -431,6 +434,47 @@ class Problem:
         from momentlp.problem.mps import write_mps
 
         write_mps(self, Path(path))
+
+    @classmethod
+    def from_mps(cls, path: str | Path) -> Problem:
+        """Return the problem of an MPS file in free or fixed format: its columns become points, its rows moments.
+
+        Names of rows become names of moments. Columns that must be integers are ``whole``. A minimisation is negated. If a
+        column has a lower bound other than 0, its membership is counted from that bound, so the objective differs from that
+        of the file by a constant. Every column needs finite bounds, except a column that one row defines as the sum of all
+        others: it is substituted, as :meth:`to_mps` writes such a column for sparse features with a mean.
+
+        Blanks separate the fields of free format. A file that cannot be read in this way, because names hold blanks, is read
+        in fixed format, by its columns.
+
+        Parameters
+        ----------
+        path : str or Path
+            A file with the sections NAME, OBJSENSE, ROWS, COLUMNS, RHS, RANGES, BOUNDS and ENDATA. Of several rows of type N
+            the first is the objective, and the others become moments without bounds. An integer column without any bound
+            lies between 0 and 1. Bounds of columns of 1e30 or more are infinite.
+
+        Returns
+        -------
+        Problem
+
+        Raises
+        ------
+        FileFormatError
+            If the file is missing or damaged, or is no linear program with bounded columns. The message gives the line.
+
+        Examples
+        --------
+        >>> import tempfile
+        >>> with tempfile.TemporaryDirectory() as folder:
+        ...     path = Path(folder) / "problem.mps"
+        ...     Problem.from_arrays([[-1.0], [1.0]], 0.0, 0.5, names=["x"]).to_mps(path)
+        ...     Problem.from_mps(path)
+        Problem(2 points, 1 moment: x)
+        """
+        from momentlp.problem.mps_reader import read_mps
+
+        return read_mps(Path(path))
 
     def to_pyomo(self) -> Any:
         """Return a Pyomo ``ConcreteModel`` with components ``membership``, ``moments`` and ``size``, free to extend.
