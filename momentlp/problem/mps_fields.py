@@ -121,6 +121,8 @@ def split_fixed(text: str, section: str) -> list[str]:
     ValueError
         If something stands between these columns, or the section cannot have that number of fields.
     """
+    if section == "COLUMNS" and text.split()[1:2] == [MARKER]:  # which stand at other columns in most files
+        return _check_count(text.split(), section)
     if "\t" in text:
         raise ValueError("it holds a tab, which fixed format does not allow")
     comment = next((start for start, _ in (FIXED_FIELDS[2], FIXED_FIELDS[4]) if text[start : start + 1] == "$"), len(text))
@@ -130,17 +132,11 @@ def split_fixed(text: str, section: str) -> list[str]:
     if any(text[end:start].strip() for end, (start, _) in zip(ends, FIXED_FIELDS, strict=False)):
         raise ValueError("it does not keep to the columns of fixed format")
     if section == "ROWS":
-        return _check_count(_drop_empty(fields), section)
+        return _check_count([field for field in fields if field], section)
     if section == "BOUNDS":
         return _check_count(fields[:4], section)
-    if fields[2] == MARKER:
-        return _check_count([fields[1], *_drop_empty(fields[2:])], section)
     filled = 3 if not (fields[4] or fields[5]) else MAX_FIELDS
     return _check_count(fields[1 : 1 + filled], section)
-
-
-def _drop_empty(fields: list[str]) -> list[str]:
-    return [field for field in fields if field]
 
 
 def _check_count(fields: list[str], section: str) -> list[str]:

@@ -30,7 +30,8 @@ from momentlp.problem.array_input import build_block_from_matrix
 from momentlp.problem.linear_program import MAX_SPARSE_DENSITY
 from momentlp.problem.moment_block import MomentBlock
 from momentlp.problem.mps_fields import LineError, Splitter, read_lines, show, split_fixed, split_free
-from momentlp.problem.mps_sections import MpsModel, SectionReader
+from momentlp.problem.mps_model import MpsModel
+from momentlp.problem.mps_sections import SectionReader
 from momentlp.problem.problem import Problem
 
 __all__ = ["read_mps"]
