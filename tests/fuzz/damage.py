@@ -32,6 +32,7 @@ PIECES = [
     b"1e999", b"\\ud800", b"PK\x01\x02", b"PK\x05\x06", b"|O", b"'<f8'", b"(99999999999,)", b"\xff\xff\xff\xff",
     b"2001-01-01", b"PAR1",
 ]  # fmt: skip
+MPS_FIELDS = [b"1e308", b"-1e308", b"inf", b"-inf", b"nan", b"1e-320", b"1e-999999999", b"-1", b"0", b"x", b"N"]
 TYPES = ["f8", "f4", "f2", ">f8", "i8", "i4", "u8", "?", "c16", "S3", "U3", "M8[s]"]
 
 
@@ -107,6 +108,29 @@ def problem_file(data: bytes, random: Random) -> bytes:
         return _zip_arrays({**arrays, "digest": compute_digest(arrays)}, random)
 
     return _inside_or_bytes(data, random, inside)
+
+
+def problem_mps(data: bytes, random: Random) -> bytes:
+    """Exchange, remove or repeat a few fields and lines, and sometimes bytes, of an MPS file."""
+    lines = data.split(b"\n")
+    for _ in range(random.choice((0, 1, 1, 2, 4))):
+        at, other = random.randrange(len(lines)), random.randrange(len(lines))
+        fields, donors = lines[at].split(), lines[other].split()
+        kind = random.randrange(5)
+        if kind == 0 and fields and donors:
+            fields[random.randrange(len(fields))] = random.choice(donors)
+            lines[at] = b" " + b" ".join(fields)
+        elif kind == 1:
+            lines[at], lines[other] = lines[other], lines[at]
+        elif kind == 2 and len(lines) > 1:
+            del lines[at]
+        elif kind == 3:
+            lines.insert(at, lines[other])
+        elif fields:
+            fields[-1] = random.choice(MPS_FIELDS)
+            lines[at] = b" " + b" ".join(fields)
+    data = b"\n".join(lines)
+    return any_bytes(data, random) if random.random() < 0.3 else data
 
 
 def any_array(arrays: dict[str, np.ndarray], random: Random) -> dict[str, np.ndarray]:

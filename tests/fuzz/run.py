@@ -28,7 +28,7 @@ from pathlib import Path
 from random import Random
 from typing import Any, NoReturn
 
-NAMES = ("spec_json", "spec_yaml", "problem_file", "data_csv", "data_npy", "data_npz", "data_parquet")
+NAMES = ("spec_json", "spec_yaml", "problem_file", "problem_mps", "data_csv", "data_npy", "data_npz", "data_parquet")
 TESTS = Path(__file__).resolve().parents[1]
 MAX_FILE_BYTES = 1 << 16  # small files find as much as large ones, and sooner
 MAX_FILE_SECONDS = 20  # that reading one file may take

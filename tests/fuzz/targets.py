@@ -72,7 +72,14 @@ def _use_spec(path: Path) -> None:
 
 
 def _use_problem(path: Path) -> None:
-    problem = mlp.Problem.load(path)
+    _use(mlp.Problem.load(path))
+
+
+def _use_mps(path: Path) -> None:
+    _use(mlp.Problem.from_mps(path))
+
+
+def _use(problem: mlp.Problem) -> None:
     if problem.n_points * problem.n_moments > MAX_ENTRIES:
         return
     mlp.Certificate.of(problem, np.zeros(problem.n_points), np.zeros(problem.n_moments))
@@ -116,6 +123,7 @@ TARGETS = {
     "spec_json": Target(".json", _use_spec, valid_files.spec_json, damage.spec_json),
     "spec_yaml": Target(".yaml", _use_spec, valid_files.spec_yaml, damage.spec_yaml),
     "problem_file": Target(".npz", _use_problem, valid_files.problem_file, damage.problem_file),
+    "problem_mps": Target(".mps", _use_mps, valid_files.problem_mps, damage.problem_mps),
     "data_csv": Target(".csv", _use_data, valid_files.data_csv, damage.data_csv),
     "data_npy": Target(".npy", _use_data, valid_files.data_npy, damage.data_npy),
     "data_npz": Target(".npz", _use_data, valid_files.data_npz, damage.data_npz),

@@ -45,6 +45,58 @@ TREES = [
 ]
 """Specs with every kind and every field of it."""
 
+MPS_OF_OTHERS = """\
+* a comment
+NAME          example
+OBJSENSE
+    MAX
+
+ROWS
+ N  gain
+ L  at_most
+ G  at_least
+ E  equal
+ N  unused
+COLUMNS
+    x  gain  2  at_most  1.5
+    x  equal  1
+    MARK0  'MARKER'  'INTORG'
+    y  gain  3  at_least  -1
+    MARK1  'MARKER'  'INTEND'
+    z  gain  .5D+01  unused  7  $ the rest is a comment
+RHS
+    RHS  at_most  4  at_least  -2
+    RHS  equal  1
+RANGES
+    RNG  at_most  1
+BOUNDS
+ UP BND  x  2
+ UP BND  y  3.7
+ UP BND  z  1
+ENDATA
+"""
+MPS_IN_FIXED_FORMAT = """\
+NAME          example
+ROWS
+ N  my cost
+ L  row one
+ E  row two
+COLUMNS
+    col a     my cost            -1.   row one             2.
+    col a     row two             1.
+    MARKER                 'MARKER'                 'INTORG'
+    col b     my cost            -3.   row two             1.
+    MARKER                 'MARKER'                 'INTEND'
+RHS
+    RHS       row one             4.   row two             1.
+RANGES
+              row one             1.
+BOUNDS
+ UP BND       col a               2.
+ BV BND       col b
+ENDATA
+"""
+
 
 def points(n: int = 12, d: int = 2) -> np.ndarray:
     """A few points, always the same."""
@@ -98,6 +150,17 @@ def spec_yaml() -> list[bytes]:
 @cache
 def problem_file() -> list[bytes]:
     return [save_to_bytes(problem) for problem in problems()]
+
+
+@cache
+def problem_mps() -> list[bytes]:
+    whole = mlp.Problem(problems()[0].blocks, np.ones(12), np.arange(12.0), whole=np.arange(12) % 3 > 0)
+    with tempfile.TemporaryDirectory() as folder:
+        path, written = Path(folder) / "problem.mps", []
+        for problem in (*problems(), whole):
+            problem.to_mps(path)
+            written.append(path.read_bytes())
+    return [*written, MPS_OF_OTHERS.encode(), MPS_IN_FIXED_FORMAT.encode()]
 
 
 @cache

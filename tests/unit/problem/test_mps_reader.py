@@ -14,7 +14,9 @@ import numpy as np
 import pytest
 import scipy.sparse as sp
 import swiglpk
-from fuzz.damage import any_bytes
+from fuzz import damage
+from fuzz.valid_files import MPS_IN_FIXED_FORMAT as FIXED
+from fuzz.valid_files import MPS_OF_OTHERS as VALID
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -171,38 +173,6 @@ def test_names_that_mps_does_not_allow_are_changed(tmp_path: Path) -> None:
     np.testing.assert_array_equal(read.upper, problem.upper)
 
 
-VALID = """\
-* a comment
-NAME          example
-OBJSENSE
-    MAX
-
-ROWS
- N  gain
- L  at_most
- G  at_least
- E  equal
- N  unused
-COLUMNS
-    x  gain  2  at_most  1.5
-    x  equal  1
-    MARK0  'MARKER'  'INTORG'
-    y  gain  3  at_least  -1
-    MARK1  'MARKER'  'INTEND'
-    z  gain  .5D+01  unused  7  $ the rest is a comment
-RHS
-    RHS  at_most  4  at_least  -2
-    RHS  equal  1
-RANGES
-    RNG  at_most  1
-BOUNDS
- UP BND  x  2
- UP BND  y  3.7
- UP BND  z  1
-ENDATA
-"""
-
-
 @pytest.fixture
 def read(tmp_path: Path) -> Callable[[str], mlp.Problem]:
     """Return a function that writes a text to a file and reads the problem in it."""
@@ -315,29 +285,6 @@ def test_the_sum_of_all_columns_is_substituted(read: Read) -> None:
     np.testing.assert_array_equal(problem.weights, [1.25, 1.25])
     np.testing.assert_array_equal(problem.caps, [1, 2])
     assert problem.upper[0] == 3.5
-
-
-FIXED = """\
-NAME          example
-ROWS
- N  my cost
- L  row one
- E  row two
-COLUMNS
-    col a     my cost            -1.   row one             2.
-    col a     row two             1.
-    MARKER                 'MARKER'                 'INTORG'
-    col b     my cost            -3.   row two             1.
-    MARKER                 'MARKER'                 'INTEND'
-RHS
-    RHS       row one             4.   row two             1.
-RANGES
-              row one             1.
-BOUNDS
- UP BND       col a               2.
- BV BND       col b
-ENDATA
-"""
 
 
 def test_names_with_blanks_are_read_in_fixed_format(read: Read) -> None:
@@ -478,30 +425,6 @@ def test_damaged_files_raise_only_the_errors_of_this_package(
     tmp_path_factory: pytest.TempPathFactory, random: Random, text: str
 ) -> None:
     path = tmp_path_factory.getbasetemp() / "damaged.mps"
-    path.write_bytes(damage_fields(any_bytes(text.encode(), random) if random.random() < 0.5 else text.encode(), random))
+    path.write_bytes(damage.problem_mps(text.encode(), random))
     with suppress(mlp.FileFormatError):
         mlp.Problem.from_mps(path).linear_program()
-
-
-def damage_fields(data: bytes, random: Random) -> bytes:
-    """Exchange, remove or repeat a few fields and lines of a file."""
-    lines = data.split(b"\n")
-    for _ in range(random.choice((0, 1, 1, 2, 4))):
-        at, other = random.randrange(len(lines)), random.randrange(len(lines))
-        fields, donors = lines[at].split(), lines[other].split()
-        kind = random.randrange(5)
-        if kind == 0 and fields and donors:
-            fields[random.randrange(len(fields))] = random.choice(donors)
-            lines[at] = b" " + b" ".join(fields)
-        elif kind == 1:
-            lines[at], lines[other] = lines[other], lines[at]
-        elif kind == 2 and len(lines) > 1:
-            del lines[at]
-        elif kind == 3:
-            lines.insert(at, lines[other])
-        elif fields:
-            fields[-1] = random.choice(
-                [b"1e308", b"-1e308", b"inf", b"-inf", b"nan", b"1e-320", b"1e-999999999", b"0", b"x"]
-            )
-            lines[at] = b" " + b" ".join(fields)
-    return b"\n".join(lines)
