@@ -164,6 +164,29 @@ def test_glpk_and_highs_read_the_markers_of_integers(tmp_path: Path) -> None:
     np.testing.assert_array_equal(mlp.Problem.from_mps(path).whole, whole)
 
 
+def test_files_that_highs_writes_are_read(problem: mlp.Problem, tmp_path: Path) -> None:
+    problem.to_mps(tmp_path / "problem.mps")
+    highs = highspy.Highs()
+    highs.setOptionValue("output_flag", False)
+    highs.readModel(str(tmp_path / "problem.mps"))
+    highs.writeModel(str(tmp_path / "written.mps"))
+    assert passed_optimum(mlp.Problem.from_mps(tmp_path / "written.mps")) == pytest.approx(passed_optimum(problem))
+
+
+@pytest.mark.parametrize("layout", [swiglpk.GLP_MPS_FILE, swiglpk.GLP_MPS_DECK], ids=["free", "fixed"])
+def test_files_that_glpk_writes_are_read(problem: mlp.Problem, layout: int, tmp_path: Path) -> None:
+    problem.to_mps(tmp_path / "problem.mps")
+    swiglpk.glp_term_out(swiglpk.GLP_OFF)
+    handle = swiglpk.glp_create_prob()
+    try:
+        swiglpk.glp_read_mps(handle, swiglpk.GLP_MPS_FILE, None, str(tmp_path / "problem.mps"))
+        assert swiglpk.glp_write_mps(handle, layout, None, str(tmp_path / "written.mps")) == 0
+    finally:
+        swiglpk.glp_delete_prob(handle)
+        swiglpk.glp_term_out(swiglpk.GLP_ON)
+    assert passed_optimum(mlp.Problem.from_mps(tmp_path / "written.mps")) == pytest.approx(passed_optimum(problem), rel=1e-4)
+
+
 def test_names_that_mps_does_not_allow_are_changed(tmp_path: Path) -> None:
     names = ["a b", "$x", "*y", "minus_size", "count", "'MARKER'", "null\0", "é" * 150, "plain"]
     problem = mlp.Problem.from_arrays(np.ones((2, 9)), 0.0, 1.0, names=names)
