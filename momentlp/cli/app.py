@@ -13,6 +13,7 @@ from rich.table import Table as RichTable
 
 import momentlp as mlp
 from momentlp.cli.exit_codes import DISAGREE, EXIT_CODES, NO_BACKEND, exit_on_error
+from momentlp.cli.match import match
 from momentlp.cli.render import (
     describe_solution,
     err,
@@ -147,6 +148,9 @@ def compare(
     ran = [row for row in rows if row["status"] != "unavailable"]
     certified = bool(ran) and all(row["status"] in CERTIFIED for row in ran)
     raise typer.Exit(0 if certified and rows.spread <= MAX_SPREAD else DISAGREE if ran else NO_BACKEND)
+
+
+app.command()(match)
 
 
 @app.command()

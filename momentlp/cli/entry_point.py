@@ -1,4 +1,4 @@
-"""The command line: ``momentlp demo | solve | compare | backends | reproduce``.
+"""The command line: ``momentlp demo | solve | match | compare | backends | reproduce``.
 
 Results go to standard output, everything else (progress, errors) to standard error. With ``--json`` standard output holds
 one JSON document and nothing else. The exit code says what happened:
@@ -10,7 +10,7 @@ code  meaning
 1     an error inside momentlp: please report it
 2     a mistake in the command, a file or an option
 3     EMPTY: no set of the points has this mean
-4     LIMIT: a limit stopped the solve before the optimum
+4     LIMIT: a limit stopped the solve before the optimum; a whole set or a match that is not proved to be the largest
 5     INFEASIBLE: the constraints contradict each other
 6     FAILED: nothing could be proved; ``compare``: the backends disagree
 7     the backend is unknown or cannot be used here

@@ -18,9 +18,10 @@ from momentlp.formats.npz import npz_members, read_npy
 from momentlp.formats.read_errors import READ_ERRORS, short_reason
 from momentlp.formats.sparse_indices import check_sparse_indices
 
-__all__ = ["Table", "read_numbers", "read_points"]
+__all__ = ["Table", "read_columns", "read_numbers", "read_points"]
 
 TRUE_MARKS = {"1", "1.0", "true", "yes", "y", "t"}
+MISSING_MARKS = {"", "NA", "N/A", "<NA>", "NaN", "nan", "null", "NULL"}  # cells of a .csv file that hold no value
 FALSE_MARKS = {"0", "0.0", "false", "no", "n", "f", "", "nan", "none"}
 MAX_SPARSE_LENGTH = 1 << 22  # rows or columns of a sparse matrix, unless its file has more bytes than that
 MAX_CELLS, MAX_CELLS_PER_BYTE = 1 << 25, 100  # of a parquet file: the larger of the two limits counts
@@ -79,8 +80,49 @@ def read_numbers(path: Path) -> NDArray[Any]:
     return values.astype(np.int64) if exact and bool((values == np.floor(values)).all()) else values
 
 
-def _read(path: Path) -> Any:
-    readers: dict[str, Callable[[Path], Any]] = {
+def read_columns(path: Path, text: str | None = None) -> dict[str, NDArray[Any]]:
+    """Read a table whose columns may hold numbers, words and missing values.
+
+    Parameters
+    ----------
+    path : Path
+        A ``.csv``, ``.txt`` or ``.parquet`` file. The first row of a text file names the columns.
+    text : str, optional
+        A column of a text file that is read as it is written, such as ids that begin with zeros.
+
+    Returns
+    -------
+    dict of str to array
+        In a text file, a column is numeric if every cell that is not missing is a number. Cells that are empty, or hold NA,
+        N/A, NaN or null, are missing: NaN in a numeric column, None in one of words.
+
+    Raises
+    ------
+    DataError
+        If the file cannot be read, is no table, or names a column twice.
+    """
+    table = _read(path, {".csv": _read_text_columns, ".txt": _read_text_columns, ".parquet": _read_parquet})
+    if repeated := {name for name in table.columns if table.columns.count(name) > 1}:
+        raise DataError(f"{path} has more than one column named {min(repeated)!r}: rename them.")
+    if path.suffix.lower() == ".parquet":
+        return dict(zip(table.columns, table.values.T, strict=True))
+    return {
+        name: cells if name == text else _numbers_or_words(cells)
+        for name, cells in zip(table.columns, table.values.T, strict=True)
+    }
+
+
+def _numbers_or_words(cells: NDArray[Any]) -> NDArray[Any]:
+    """Return the cells of a column as numbers, if all that are not missing are numbers, and as words otherwise."""
+    words = [None if cell.strip() in MISSING_MARKS else cell.strip() for cell in cells]
+    numbers = [float("nan") if word is None else _as_number(word) for word in words]
+    if any(number is None for number in numbers):
+        return np.array(words, dtype=object)
+    return np.array(numbers, dtype=np.float64)
+
+
+def _read(path: Path, readers: dict[str, Callable[[Path], Any]] | None = None) -> Any:
+    readers = readers or {
         ".csv": _read_csv,
         ".txt": _read_csv,
         ".parquet": _read_parquet,
@@ -181,6 +223,31 @@ def _read_parquet(path: Path) -> Table:
 
 
 def _read_csv(path: Path) -> Table:
+    rows = _read_rows(path)
+    width = len(rows[0])
+    if any(_as_number(cell) is None for cell in rows[0]):
+        columns, rows = _split_heading(rows, path)
+    elif width > 1 and len(rows) > 1 and rows[0] == [str(column) for column in range(width)]:
+        raise DataError(
+            f"the first row of {path} is 0, 1, ..., {width - 1}: that looks like column numbers, not like a point. "
+            "Give the columns names, or leave that row out."
+        )
+    else:
+        columns = tuple(f"x{column}" for column in range(width))
+    numbers = [[_as_number(cell) for cell in row] for row in rows]
+    numeric = all(value is not None for row in numbers for value in row)
+    return Table(columns, np.array(numbers, dtype=np.float64) if numeric else np.array(rows, dtype=object), path)
+
+
+def _read_text_columns(path: Path) -> Table:
+    rows = _read_rows(path)
+    if all(_as_number(cell) is not None for cell in rows[0]):
+        raise DataError(f"the first row of {path} holds nothing but numbers: it must name the columns.")
+    columns, rows = _split_heading(rows, path)
+    return Table(columns, np.array(rows, dtype=object), path)
+
+
+def _read_rows(path: Path) -> list[list[str]]:
     with path.open(newline="", encoding="utf-8-sig") as stream:
         rows = [row for row in csv.reader(stream) if row]
     if not rows:
@@ -189,21 +256,15 @@ def _read_csv(path: Path) -> Table:
     for line, row in enumerate(rows, 1):
         if len(row) != width:
             raise DataError(f"line {line} of {path} has {len(row)} field(s) where the first has {width}.")
-    if any(_as_number(cell) is None for cell in rows[0]):
-        columns, rows = tuple(cell.strip() for cell in rows[0]), rows[1:]
-        _check_heading(columns, path)
-    elif width > 1 and len(rows) > 1 and rows[0] == [str(column) for column in range(width)]:
-        raise DataError(
-            f"the first row of {path} is 0, 1, ..., {width - 1}: that looks like column numbers, not like a point. "
-            "Give the columns names, or leave that row out."
-        )
-    else:
-        columns = tuple(f"x{column}" for column in range(width))
-    if not rows:
+    return rows
+
+
+def _split_heading(rows: list[list[str]], path: Path) -> tuple[tuple[str, ...], list[list[str]]]:
+    columns = tuple(cell.strip() for cell in rows[0])
+    _check_heading(columns, path)
+    if len(rows) == 1:
         raise DataError(f"{path} has a heading but no rows.")
-    numbers = [[_as_number(cell) for cell in row] for row in rows]
-    numeric = all(value is not None for row in numbers for value in row)
-    return Table(columns, np.array(numbers, dtype=np.float64) if numeric else np.array(rows, dtype=object), path)
+    return columns, rows[1:]
 
 
 def _check_heading(columns: tuple[str, ...], path: Path) -> None:
