@@ -31,7 +31,7 @@ from momentlp_core.exchange import exchange
 __all__ = ["Search"]
 
 SMALL = 200  # points of a core whose integer program is tried first
-POOLS = (3, 6, 12, 25)  # points per active moment in the cores of the exchanges
+POOLS = (2, 3, 6, 12, 25)  # points per active moment in the cores of the exchanges
 MIN_POOL = 100
 PATIENCE = 1500  # exchanges without a heavier set, after which the next core is tried; twice as many at every turn
 MAX_TURNS = 20
