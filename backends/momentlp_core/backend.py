@@ -38,6 +38,7 @@ class Core(Backend):
     engine: ClassVar[str] = "HiGHS"
     package: ClassVar[str] = "highspy"
     capabilities: ClassVar[frozenset[Capability]] = frozenset(Capability)
+    is_linear: ClassVar[bool] = False
 
     @classmethod
     def version(cls) -> str:

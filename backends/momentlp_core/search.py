@@ -31,7 +31,7 @@ from momentlp_core.exchange import exchange
 __all__ = ["Search"]
 
 SMALL = 200  # points of a core whose integer program is tried first
-POOLS = (3, 6, 12, 25)  # points per active moment in the cores of the exchanges
+POOLS = (2, 3, 6, 12, 25)  # points per active moment in the cores of the exchanges
 MIN_POOL = 100
 PATIENCE = 1500  # exchanges without a heavier set, after which the next core is tried; twice as many at every turn
 MAX_TURNS = 20
@@ -77,6 +77,7 @@ class Search:
         else:
             self.fuzzy, self.y = self.options.start
         problem = self.problem
+        self.rounded = np.clip(np.where(np.asarray(problem.whole), np.rint(self.fuzzy), self.fuzzy), 0.0, problem.caps)
         self.scores = np.asarray(problem.weights - problem.A @ self.y, dtype=np.float64)
         bounds = np.where(self.y > 0, problem.upper, np.where(self.y < 0, problem.lower, 0.0))
         self.bound = float(problem.caps @ np.maximum(self.scores, 0.0) + bounds @ self.y)
@@ -116,6 +117,7 @@ class Search:
         gap = np.inf if self.best is None else self.bound - self._weight(self.best) - self.step
         near = (distance <= gap + 1e-9 * max(1.0, abs(self.bound))) | ~np.asarray(self.problem.whole)
         free = np.flatnonzero((self.problem.caps > 0) & near)
+        distance = np.where(self.fuzzy == self.rounded, distance, -1.0)  # fractional points lie on the hyperplane
         return free[np.argsort(distance[free], kind="stable")]
 
     def _solve_integer_program(self, points: IndexArray, *, is_all: bool) -> None:
@@ -144,7 +146,7 @@ class Search:
             target = self.limit - back if self.best is None else self._weight(self.best) + self.step
             x = exchange(
                 core.rows(self.y, self.problem.point_weight),
-                core.start(np.rint(self.fuzzy) if self.best is None else self.best),
+                core.start(self.rounded if self.best is None else self.best),
                 target - core.outside,
                 self.step,
                 self.limit - core.outside,
@@ -175,9 +177,8 @@ class Search:
     # the parts ------------------------------------------------------------------------------------------------------
 
     def _core(self, points: IndexArray) -> CoreProgram:
-        """Return the program of some points; the others are on the sides of the best set, or of the hyperplane."""
-        sides = np.where(self.scores > 0, self.problem.caps, 0.0) if self.best is None else self.best
-        return CoreProgram.of(self.problem, points, sides)
+        """Return the program of some points; the others stay as in the best set, or as in the rounded fuzzy set."""
+        return CoreProgram.of(self.problem, points, self.rounded if self.best is None else self.best)
 
     def _options_of_integer_program(self) -> Options:
         left = self._seconds_left()

@@ -271,6 +271,8 @@ class Backend(ABC):
         The extra of momentlp that installs ``package``, if there is one.
     capabilities : frozenset of Capability
         The common options that it honours.
+    is_linear : bool
+        Whether it solves linear programs itself, and does not hand them on to another backend.
 
     Examples
     --------
@@ -296,6 +298,7 @@ class Backend(ABC):
     package: ClassVar[str]
     extra: ClassVar[str | None] = None
     capabilities: ClassVar[frozenset[Capability]] = frozenset()
+    is_linear: ClassVar[bool] = True
 
     def __init__(self, **native: Any) -> None:
         self.native = native

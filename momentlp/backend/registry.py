@@ -45,12 +45,14 @@ class BackendInfo:
         Why it cannot be used, and what to do; empty if it can.
     capabilities : tuple of str
         The common options that it honours.
+    is_linear : bool
+        Whether it solves linear programs itself, and does not hand them on to another backend.
 
     Examples
     --------
     >>> info = next(info for info in backends() if info.name == "scipy")
     >>> info.engine, info.available, info.capabilities
-    ('HiGHS', True, ('feasibility_tolerance', 'iteration_limit', 'time_limit'))
+    ('HiGHS', True, ('feasibility_tolerance', 'integer', 'iteration_limit', 'time_limit'))
     """
 
     name: str
@@ -59,6 +61,7 @@ class BackendInfo:
     available: bool
     reason: str
     capabilities: tuple[str, ...]
+    is_linear: bool = True
 
 
 class BackendList(list[BackendInfo]):
@@ -90,7 +93,7 @@ def backends() -> BackendList:
     Examples
     --------
     >>> [info.name for info in backends() if info.available and info.engine == "HiGHS"]
-    ['highs', 'pyomo', 'scipy', 'sifting']
+    ['core', 'highs', 'pyomo', 'scipy', 'sifting']
     """
     return BackendList(_describe(name) for name in sorted(_list_entry_points()))
 
@@ -204,6 +207,6 @@ def _describe(name: str) -> BackendInfo:
         return BackendInfo(name, "?", None, False, str(error), ())
     capabilities = tuple(sorted(capability.value for capability in cls.capabilities))
     try:
-        return BackendInfo(name, cls.engine, available_version(cls), True, "", capabilities)
+        return BackendInfo(name, cls.engine, available_version(cls), True, "", capabilities, cls.is_linear)
     except BackendUnavailableError as error:
-        return BackendInfo(name, cls.engine, None, False, str(error), capabilities)
+        return BackendInfo(name, cls.engine, None, False, str(error), capabilities, cls.is_linear)

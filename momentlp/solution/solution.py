@@ -155,7 +155,8 @@ class Solution:
     def explain(self) -> Explanation:
         """Explain why no set was found: the proof, and the smallest tolerance at which there is one.
 
-        For the statuses EMPTY and INFEASIBLE. It solves a few more linear programs with the same backend.
+        For the statuses EMPTY and INFEASIBLE. It solves a few more linear programs with the same backend. If memberships
+        must be whole, it explains why there is no fuzzy set either.
 
         Returns
         -------
@@ -180,7 +181,7 @@ class Solution:
                 "explain solves more problems, but this solution has no backend for them: get the solution from "
                 "momentlp.solve."
             )
-        return explain(self, self.resolve)
+        return explain(replace(self, problem=self.problem.relaxed()), self.resolve)
 
     def whole(self, **options: Any) -> Solution:
         """Return the best whole set near this solution: no membership is fractional, and no bound is broken.

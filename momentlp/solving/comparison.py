@@ -14,9 +14,9 @@ from typing import Any
 
 import numpy as np
 
-from momentlp.backend.interface import Backend, Options
+from momentlp.backend.interface import Backend, Capability, Options
+from momentlp.backend.registry import BackendInfo, find_backend
 from momentlp.backend.registry import backends as registered_backends
-from momentlp.backend.registry import find_backend
 from momentlp.errors import BackendUnavailableError, DataError, MomentLPError, OptionError
 from momentlp.problem.problem import Problem
 from momentlp.problem.sentinels import sentinels_reported, warn_about_sentinels
@@ -184,7 +184,8 @@ def compare(
     ----------
     problem : Problem
     backends : str, Backend, or sequence of them, optional
-        By default, all registered backends. A backend that cannot be used here, or that raises an error, gets a row that
+        By default, all registered backends that solve such problems themselves: linear programs, or problems whose
+        memberships must be whole. A backend that cannot be used here, or that raises an error, gets a row that
         says so.
     repeat : int
         How often each backend runs. The backends take turns, and the median time is reported.
@@ -254,7 +255,7 @@ def _check_arguments(
     # Options checks its own fields. A log may also be a text stream, which only solve turns into a function.
     Options(**{name: value for name, value in options.items() if name in Options.__dataclass_fields__ and name != "log"})
     if backends is None:
-        return [info.name for info in registered_backends()]
+        return [info.name for info in registered_backends() if not info.available or _is_for(problem, info)]
     chosen = [backends] if isinstance(backends, (str, Backend)) else list(backends)
     if not chosen:
         raise OptionError("backends is empty: name at least one backend, or leave out backends to compare all.")
@@ -262,6 +263,11 @@ def _check_arguments(
         if isinstance(backend, str):
             find_backend(backend)
     return chosen
+
+
+def _is_for(problem: Problem, info: BackendInfo) -> bool:
+    """Return whether a backend solves this kind of problem itself."""
+    return Capability.INTEGER.value in info.capabilities if problem.is_whole else info.is_linear
 
 
 def _measure(

@@ -52,7 +52,8 @@ def solve_whole(problem: Problem, request: Request, solve_relaxed: Solve) -> Sol
         Solves and proves a linear program.
     """
     relaxed = problem.relaxed()
-    fuzzy = _known_optimum(relaxed, request) or solve_relaxed(relaxed, request)
+    without_limit = replace(request, options=replace(request.options, iteration_limit=None))  # it is for the search
+    fuzzy = _known_optimum(relaxed, request) or solve_relaxed(relaxed, without_limit)
     y = fuzzy.multipliers
     empty = Certificate.of(problem, np.zeros(problem.n_points), y)
     if fuzzy.status in (Status.EMPTY, Status.INFEASIBLE):

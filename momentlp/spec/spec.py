@@ -393,7 +393,7 @@ class Spec(Declared):
         Examples
         --------
         >>> sorted(Spec.json_schema()["$defs"]["Spec"]["properties"])
-        ['constraints', 'features', 'tolerance', 'version']
+        ['constraints', 'features', 'tolerance', 'version', 'whole']
         """
         from pydantic.json_schema import models_json_schema
 

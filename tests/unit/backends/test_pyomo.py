@@ -104,8 +104,8 @@ def _quadratic(model: pyo.ConcreteModel) -> None:
     model.bad = pyo.Constraint(expr=model.membership[0] ** 2 <= 1)
 
 
-def _integer(model: pyo.ConcreteModel) -> None:
-    model.membership[0].domain = pyo.Binary
+def _halves(model: pyo.ConcreteModel) -> None:
+    model.membership[0].domain = pyo.RangeSet(0, 1, 0.5)
 
 
 def _minimise(model: pyo.ConcreteModel) -> None:
@@ -132,7 +132,7 @@ def _constant(model: pyo.ConcreteModel) -> None:
     ("spoil", "message"),
     [
         (_quadratic, "bad is not linear"),
-        (_integer, r"membership\[0\] is not continuous"),
+        (_halves, r"membership\[0\] is neither continuous nor integer"),
         (_minimise, "size is minimised"),
         (_two_objectives, "2 active objectives"),
         (_unbounded, "variable z needs a finite lower and upper bound"),

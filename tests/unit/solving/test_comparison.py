@@ -5,6 +5,7 @@ from __future__ import annotations
 import csv
 import io
 import json
+from dataclasses import replace
 from pathlib import Path
 from typing import Any, ClassVar
 
@@ -33,9 +34,16 @@ class Absent(Highs):
         raise ModuleNotFoundError("No module named 'highspy'", name="highspy")
 
 
+def test_whole_sets_are_compared_by_backends_that_find_them() -> None:
+    rows = mlp.compare(replace(PROBLEM, whole=True))
+    assert [row["backend"] for row in rows] == [info.name for info in mlp.backends() if "integer" in info.capabilities]
+    assert {row["objective"] for row in rows} == {SIZE}
+    assert rows.independent_engines == ("GLPK", "HiGHS")
+
+
 def test_every_backend_gets_a_row() -> None:
     rows = mlp.compare(PROBLEM)
-    assert [row["backend"] for row in rows] == [info.name for info in mlp.backends()]
+    assert [row["backend"] for row in rows] == [info.name for info in mlp.backends() if info.is_linear]
     for row in rows:
         assert row["status"] == "optimal"
         assert row["objective"] == pytest.approx(SIZE)

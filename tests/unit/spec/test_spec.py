@@ -190,7 +190,7 @@ def test_caps_can_be_lowered_by_a_constraint() -> None:
         (mlp.Moment, "(features, target, tolerance, name='moment')"),
         (mlp.Kernel, "(kernel='rbf', gamma=None, degree=3.0, coef0=1.0, landmarks=None, random_state=0)"),
         (mlp.StandardError, "(z, side='both')"),
-        (mlp.Spec, "(features=..., tolerance=..., constraints=())"),
+        (mlp.Spec, "(features=..., tolerance=..., constraints=(), whole=False)"),
     ],
 )
 def test_the_signature_of_a_kind_lists_its_fields(kind: Any, signature: str) -> None:
