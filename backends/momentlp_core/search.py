@@ -8,7 +8,8 @@ bound - z``: such points are fixed for good.
 
 1. If the core of all points that are not fixed is small, an integer program decides.
 2. Exchanges look for heavier and heavier sets, in cores of several sizes (:mod:`~momentlp_core.exchange`).
-3. With a time limit, both go on, in larger cores, until the set meets the bound or the time is over.
+3. With a time limit, both go on, in larger cores, until the set meets the bound or the time is over. Without one, an integer
+   program of all points that are not fixed ends the search, if they are not too many.
 """
 
 from __future__ import annotations
@@ -39,6 +40,7 @@ NEGLIGIBLE = 1e-9  # multipliers, relative to the weights, that count as zero
 # Steps below the bound where the first set is looked for; and how much further below if there is none.
 BACK_PER_MOMENT, MIN_BACK, FURTHER_BACK = 0.25, 2.0, 3
 FEW_ACTIVE, MAX_NODES = 16, 1000  # active moments up to which integer programs are tried without a time limit; their nodes
+MAX_LAST_POINTS, MAX_LAST_NODES = 3000, 200  # of the integer program at the end, without a time limit
 SHARE_OF_TIME = 0.25  # that an integer program may take of the time that is left
 STEP_WITHOUT_UNIT = 1e-4  # of the median weight: the least gain that counts where weights have no common unit
 SECONDS_BETWEEN_REPORTS = 0.1
@@ -108,8 +110,17 @@ class Search:
                 pools = {min(free.size, max(MIN_POOL, share * self.n_active)) for share in POOLS}
                 for pool in sorted(pools):
                     self._exchange(free[:pool], turn)
-            if self._is_over() or (self.options.time_limit is None and self.best is not None):
+            if self._is_over():
                 return
+            if self.options.time_limit is None and self.best is not None:
+                self._try_to_finish()
+                return
+
+    def _try_to_finish(self) -> None:
+        """Let an integer program of all points that may still change sides decide, if they are not too many."""
+        free = self._free_points()
+        if self.n_active <= FEW_ACTIVE and free.size <= MAX_LAST_POINTS:
+            self._solve_integer_program(free, is_all=True, max_nodes=MAX_LAST_NODES)
 
     def _free_points(self) -> IndexArray:
         """Return the points that may change sides in a heavier set, the nearest to the hyperplane first."""
@@ -120,10 +131,10 @@ class Search:
         distance = np.where(self.fuzzy == self.rounded, distance, -1.0)  # fractional points lie on the hyperplane
         return free[np.argsort(distance[free], kind="stable")]
 
-    def _solve_integer_program(self, points: IndexArray, *, is_all: bool) -> None:
+    def _solve_integer_program(self, points: IndexArray, *, is_all: bool, max_nodes: int = MAX_NODES) -> None:
         """Find the best set that differs from the sides of the hyperplane at these points only, by branch and bound."""
         core = self._core(points)
-        options = self._options_of_integer_program()
+        options = self._options_of_integer_program(max_nodes)
         answer = self.inner.run(core.to_problem(), options)
         self.n_programs += 1
         self._write_log(f"integer program of {points.size:,} points: {answer.outcome.value}")
@@ -180,12 +191,12 @@ class Search:
         """Return the program of some points; the others stay as in the best set, or as in the rounded fuzzy set."""
         return CoreProgram.of(self.problem, points, self.rounded if self.best is None else self.best)
 
-    def _options_of_integer_program(self) -> Options:
+    def _options_of_integer_program(self, max_nodes: int) -> Options:
         left = self._seconds_left()
         share = None if left is None else max(0.01, left * (SHARE_OF_TIME if self.problem.n_points > SMALL else 1.0))
         return Options(
             time_limit=share,
-            iteration_limit=MAX_NODES if left is None and self.problem.n_points > SMALL else None,
+            iteration_limit=max_nodes if left is None and self.problem.n_points > SMALL else None,
             threads=self.options.threads,
             native=dict(self.inner.native),
         )

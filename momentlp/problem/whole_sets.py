@@ -30,7 +30,10 @@ def as_whole(value: Any, n_points: int) -> Mask:
     DataError
         If it is neither a truth value nor one per point.
     """
-    mask = np.asarray(value)
+    try:
+        mask = np.asarray(value)
+    except ValueError:  # a nested list
+        mask = np.zeros(0)
     if mask.dtype != np.bool_ or mask.shape not in ((), (n_points,)):
         raise DataError(f"whole must be True, False or {n_points} truth values, one per point, not {value!r:.80}.")
     return np.broadcast_to(mask, (n_points,))

@@ -114,7 +114,7 @@ def test_caps_are_rounded_down_and_rows_may_count_several_times() -> None:
     assert mlp.solve(problem).membership.tolist() == [2.0, 0.0]
 
 
-@pytest.mark.parametrize("whole", ["yes", 1, [True, False, True], np.array([1, 0])], ids=str)
+@pytest.mark.parametrize("whole", ["yes", 1, [True, False, True], np.array([1, 0]), [[True], [True, False]]], ids=str)
 def test_whole_is_a_truth_value_or_one_per_point(whole: object) -> None:
     problem = mlp.Problem.from_arrays([[1.0], [1.0]], 0.0, 1.0)
     with pytest.raises(mlp.DataError, match="whole must be True, False or 2 truth values"):
