@@ -32,10 +32,10 @@ from momentlp_core.exchange import exchange
 __all__ = ["Search"]
 
 SMALL = 200  # points of a core whose integer program is tried first
-POOLS = (2, 3, 6, 12, 25)  # points per active moment in the cores of the exchanges
+POOLS = (2, 3, 6, 12, 25)  # points per active moment in the cores of the exchanges; four times as many at every turn
 MIN_POOL = 100
 PATIENCE = 1500  # exchanges without a heavier set, after which the next core is tried; twice as many at every turn
-MAX_TURNS = 20
+MAX_TURNS, MAX_TURNS_WITHOUT_SET = 20, 4  # with a time limit, and without one
 NEGLIGIBLE = 1e-9  # multipliers, relative to the weights, that count as zero
 # Steps below the bound where the first set is looked for; and how much further below if there is none.
 BACK_PER_MOMENT, MIN_BACK, FURTHER_BACK = 0.25, 2.0, 3
@@ -85,6 +85,7 @@ class Search:
         self.bound = float(problem.caps @ np.maximum(self.scores, 0.0) + bounds @ self.y)
         self.limit = round_down_bound(self.bound, problem.weight_step)
         self.n_active = max(1, int(np.count_nonzero(np.abs(self.y) * problem.scale > NEGLIGIBLE * problem.point_weight)))
+        self.n_basic = max(self.n_active, int(np.count_nonzero(self.fuzzy != self.rounded)))
         self.step = problem.weight_step or STEP_WITHOUT_UNIT * float(np.median(np.abs(problem.weights)))
         interrupted = False
         try:
@@ -98,16 +99,17 @@ class Search:
     # the steps ------------------------------------------------------------------------------------------------------
 
     def _search(self) -> None:
-        """Alternate between integer programs and exchanges; without a time limit until a set is found, twice at most."""
+        """Alternate between integer programs and exchanges; without a time limit only until a set is found."""
         is_small_problem = self._free_points().size <= SMALL
         is_all_whole = bool(np.asarray(self.problem.whole).all())
-        for turn in range(MAX_TURNS if self.options.time_limit is not None else 2):
+        for turn in range(MAX_TURNS if self.options.time_limit is not None else MAX_TURNS_WITHOUT_SET):
             free = self._free_points()
             size = SMALL << turn
-            if turn or is_small_problem or self.n_active <= FEW_ACTIVE or not is_all_whole:
+            is_worth_it = self.n_active <= FEW_ACTIVE or (turn > 0 and self.best is not None) or turn > 1
+            if is_worth_it or is_small_problem or not is_all_whole:
                 self._solve_integer_program(free[:size], is_all=size >= free.size)
             if is_all_whole:
-                pools = {min(free.size, max(MIN_POOL, share * self.n_active)) for share in POOLS}
+                pools = {min(free.size, max(MIN_POOL, share * self.n_basic) << 2 * turn) for share in POOLS}
                 for pool in sorted(pools):
                     self._exchange(free[:pool], turn)
             if self._is_over():

@@ -87,7 +87,7 @@ def profile_match(
     quantiles : sequence of float
         Adds indicators ``x <= q`` for these quantiles q of the target, for every numeric covariate.
     columns : sequence of str, optional
-        The columns to balance. Default: all that pool and target share, without those of ``ids`` and ``strata``.
+        The columns to balance. Default: all columns of the target, without those of ``ids`` and ``strata``.
     exact : str or sequence of str
         Columns of which every joint level must have the same share as in the target. A whole match then has a multiple of
         so many rows as make these shares integers, which may be many.
