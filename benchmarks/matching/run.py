@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import argparse
 import math
+import os
 from collections.abc import Mapping
 from dataclasses import asdict
 from pathlib import Path
@@ -27,27 +28,33 @@ from benchmarks.matching.contestants import CONTESTANTS, LINEAR_PROGRAM
 from benchmarks.matching.measure import GRACE, Measurement, measure
 from momentlp.errors import DataError
 
+TITLE = "Whole sets and matching beside the peers"
 RESULTS = ROOT / "docs" / "results" / "matching"
 PACKAGES = ("pymatchit-causal", "StatsPAI", "causaldata")
 
-ABOUT = """Every contestant gets the same arrays and chooses the largest set it can find, in a process of its own, with a limit of
-{seconds:g} s ("momentlp, 5 s": 5 s). A process that has not answered {grace:g} s after the limit is ended.
+ABOUT = """Every contestant gets the same arrays and chooses the largest set that it can find. Each runs in a process of its
+own, with a limit of {seconds:g} s ("momentlp, 5 s": 5 s). A process that has not answered {grace:g} s after the limit is
+ended.
 
-- *Size* is the number of rows chosen. It is in brackets where the set violates a tolerance: such a set is not a solution.
-- *Violation* is how far the worst moment is beyond its tolerance, in units of the tolerance, measured on the set itself. Up to
-  1e-9 counts as 0, which is rounding.
-- *Seconds* run from the arrays in memory to the set, without imports. They are of one run, so differences below a few tenths mean
-  nothing.
-- *Bound*: no set is larger. "Proved" follows from the multipliers of the linear program, which anyone can check with two
-  products of a matrix and a vector. "Claimed" is the word of a branch and bound.
+- *Size* is the number of rows chosen. It is in brackets if the set violates a tolerance: such a set is not a solution.
+- *Violation* is how far the worst moment is beyond its tolerance, in units of the tolerance, measured on the set itself.
+  Less than 1e-9 is rounding and counts as 0.
+- *Seconds* run from the arrays in memory to the set, without imports. Each is one run, so small differences mean nothing.
+- *Bound*: no set is larger. "Proved" follows from the multipliers of the linear program: anyone can check it with two
+  products of a matrix and a vector. "Claimed" is the word of branch and bound.
 
-momentlp and HiGHS run through the same functions of momentlp (`backend="auto"` and `"highs"`), so both solve the linear
-program first. CP-SAT gets coefficients of six digits, rounded so that every set it accepts is within the tolerance.
-"Rounded at 1/2" takes all points of membership above 1/2 in the linear program. The packages for matching minimise what their
-options allow; the remark says which method was used and what differs."""
+How the contestants are set up:
 
-GROUPS_ABOUT = """As many treated as controls, whose means differ by at most 0.1 pooled standard deviations. *Size* counts the
-rows of both groups."""
+- momentlp and HiGHS run through the same functions of momentlp (`backend="auto"` and `"highs"`), so both solve the linear
+  program first.
+- CP-SAT gets integer coefficients of up to 1e6, rounded so that every set it accepts is within the tolerance.
+- "Rounded at 1/2" takes all points of membership above 1/2 in the linear program.
+- The packages for matching are called as their documentation says. The remark names the method, and where its options
+  cannot express the task."""
+
+GROUPS_ABOUT = """As many treated as controls are chosen, and their means differ by at most 0.1 pooled standard deviations.
+*Size* counts the rows of both groups."""
+PYBALANCE = "MOMENTLP_PYBALANCE"  # the interpreter of an environment with pybalance, which pins other versions of packages
 
 
 def measure_case(case: MatchingCase, options: argparse.Namespace) -> tuple[str, list[dict[str, Any]]]:
@@ -58,7 +65,7 @@ def measure_case(case: MatchingCase, options: argparse.Namespace) -> tuple[str, 
     except (MissingDataError, DataError) as error:
         print(f"left out: {error}")
         return f"Not measured: {error}", []
-    pythons = dict(pair.split("=", 1) for pair in options.python)
+    pythons = {"pybalance": os.environ.get(PYBALANCE)}
     found = []
     for name in _chosen(CONTESTANTS, options.contestants):
         found.append(measure(name, task, options.seconds, pythons.get(name)))
@@ -104,25 +111,27 @@ def main() -> None:
     parser.add_argument("--only", default="", help=f"cases, separated by semicolons: {'; '.join([*CASES, *GROUP_CASES])}")
     parser.add_argument("--contestants", default="", help="contestants, separated by semicolons")
     parser.add_argument("--seconds", type=float, default=30.0, help="limit of one contestant on one case (%(default)s)")
-    parser.add_argument(
-        "--python", action="append", default=[], metavar="CONTESTANT=PATH",
-        help="another interpreter for one contestant, such as that of an environment where pybalance is installed",
-    )  # fmt: skip
     parser.add_argument("--out", type=Path, default=RESULTS, help="folder for the tables (%(default)s)")
     options = parser.parse_args()
     wanted = _chosen({**CASES, **GROUP_CASES}, options.only)
-    sections, records = [("", ABOUT.format(seconds=options.seconds, grace=GRACE))], []
+    tables: dict[str, str] = {}
+    records: list[dict[str, Any]] = []
+    for name, case in {**GROUP_CASES, **CASES}.items():
+        if name in wanted:
+            tables[name], own = measure_case(case, options)
+            records += own
+            write_page(options.out, "matching", TITLE, _sections(tables, options), records)
+
+
+def _sections(tables: Mapping[str, str], options: argparse.Namespace) -> list[tuple[str, str]]:
+    """Return the parts of the page, as far as they are measured."""
+    sections = [("", ABOUT.format(seconds=options.seconds, grace=GRACE))]
     for heading, text, cases in (("Whole sets", "", CASES), ("Cardinality matching", GROUPS_ABOUT, GROUP_CASES)):
-        parts = [text] if text else []
-        for name in wanted:
-            if name in cases:
-                table, own = measure_case(cases[name], options)
-                parts += [f"### {cases[name].title}", table]
-                records += own
-        if len(parts) > bool(text):
-            sections.append((heading, "\n\n".join(parts)))
-    sections.append(("", "Also: " + ", ".join(f"{name} {package_version(name)}" for name in PACKAGES) + "."))
-    write_page(options.out, "matching", "Whole sets and matching beside the peers", sections, records)
+        parts = [f"### {cases[name].title}\n\n{tables[name]}" for name in cases if name in tables]
+        if parts:
+            sections.append((heading, "\n\n".join([text, *parts] if text else parts)))
+    versions = ", ".join(f"{name} {package_version(name)}" for name in PACKAGES)
+    return [*sections, ("", f"The packages for matching: {versions}.")]
 
 
 if __name__ == "__main__":
