@@ -116,7 +116,7 @@ def with_pybalance(task: Task, seconds: float) -> ContestantAnswer:
     found = matcher.match().data
     remark = f"ConstraintSatisfactionMatcher (CP-SAT); one tolerance for all columns: {mismatch:.2g} of the range"
     if len(found) == len(frame):  # the package returns all rows where it finds no set
-        return ContestantAnswer(remark=f"{remark}; no set")
+        return ContestantAnswer(remark=remark)
     return ContestantAnswer(_rows_of(task, found["row"].to_numpy(dtype=np.int64), treated), remark=remark)
 
 

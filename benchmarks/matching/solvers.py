@@ -33,7 +33,7 @@ def with_momentlp(task: Task, seconds: float, backend: str = "auto") -> Contesta
         else:
             match = mlp.matching.cardinality_match(task.moments, task.codes, tolerance=task.tolerance, **options)
         h, bound, status, claimed = match.weights, match.bound, match.status, match.solution.claimed_bound
-    remark = str(status) + ("" if claimed is None else f"; branch and bound claims {claimed:,.0f}")
+    remark = status.value + ("" if claimed is None else f"; branch and bound claims {claimed:,.0f}")
     return ContestantAnswer(np.flatnonzero(h > 0.5).tolist(), float(bound), "proved", remark=remark)
 
 
