@@ -15,7 +15,7 @@ CLASSES ?= classes.csv
 REPRODUCE ?= momentlp-reproduce
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test tests lint imports types docs coverage dist bench bench-cost bench-targets bench-peers bench-growth bench-classes test-slow test-oldest reproduce verify mutation clean
+.PHONY: help demo test tests lint imports types docs coverage dist bench bench-cost bench-targets bench-peers bench-growth bench-classes bench-matching test-slow test-oldest reproduce verify mutation clean
 
 help:
 	@echo "make demo        find one digit among 1797 from 30 known ones, and draw it"
@@ -30,6 +30,7 @@ help:
 	@echo "                 (in parts: bench-cost, bench-targets, bench-peers, bench-growth; what needs the USPS digits is left"
 	@echo "                 out, and said so, where MOMENTLP_USPS does not name their folder)"
 	@echo "make bench-classes  find a class from few labels, beside the strongest other methods; about two hours"
+	@echo "make bench-matching  whole sets and matched samples, beside integer solvers and packages for matching; half an hour"
 	@echo "make reproduce   every figure and number of the paper, and what is beyond it, on the USPS digits that MOMENTLP_USPS names;"
 	@echo "                 under half an hour on 2 cores. Stopped, it goes on where it was. Tables and pictures: docs/results"
 	@echo "make dist        build wheel and sdist in dist/"
@@ -116,6 +117,10 @@ bench-growth: $(BENCH)
 bench-classes: $(BENCH)
 	$(BIN)/python -m benchmarks.classes.run --out $(CLASSES)
 	$(BIN)/python -m benchmarks.classes.report --results $(CLASSES) --docs docs/results/benchmarks
+
+bench-matching: $(READY)
+	$(PIP) install --group bench-matching
+	$(BIN)/python -m benchmarks.matching.run
 
 reproduce: $(READY)
 	$(BIN)/momentlp reproduce all --out $(REPRODUCE)

@@ -130,8 +130,11 @@ class Search:
         gap = np.inf if self.best is None else self.bound - self._weight(self.best) - self.step
         near = (distance <= gap + 1e-9 * max(1.0, abs(self.bound))) | ~np.asarray(self.problem.whole)
         free = np.flatnonzero((self.problem.caps > 0) & near)
-        distance = np.where(self.fuzzy == self.rounded, distance, -1.0)  # fractional points lie on the hyperplane
-        return free[np.argsort(distance[free], kind="stable")]
+        # Where many points lie on the hyperplane, fractional ones come first, then members, then the others at random.
+        is_tied = distance <= NEGLIGIBLE * self.problem.point_weight
+        rank = np.where(self.fuzzy != self.rounded, 0, np.where(is_tied & (self.fuzzy <= 0), 2, 1))[free]
+        distance = np.where(is_tied, 0.0, distance)[free]
+        return free[np.lexsort((self.random.random(free.size), rank, distance))]
 
     def _solve_integer_program(self, points: IndexArray, *, is_all: bool, max_nodes: int = MAX_NODES) -> None:
         """Find the best set that differs from the sides of the hyperplane at these points only, by branch and bound."""
