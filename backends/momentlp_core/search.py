@@ -67,6 +67,7 @@ class Search:
         self.max_exchanges, self.n_exchanges, self.n_programs = max_exchanges, 0, 0
         self.started = self.last_report = time.perf_counter()
         self.best: FloatArray | None = None
+        self.is_all_whole = bool(np.asarray(problem.whole).all())
         self.is_complete = self.is_infeasible = False
 
     def run(self) -> Answer:
@@ -101,14 +102,13 @@ class Search:
     def _search(self) -> None:
         """Alternate between integer programs and exchanges; without a time limit only until a set is found."""
         is_small_problem = self._free_points().size <= SMALL
-        is_all_whole = bool(np.asarray(self.problem.whole).all())
         for turn in range(MAX_TURNS if self.options.time_limit is not None else MAX_TURNS_WITHOUT_SET):
             free = self._free_points()
             size = SMALL << turn
             is_worth_it = self.n_active <= FEW_ACTIVE or (turn > 0 and self.best is not None) or turn > 1
-            if is_worth_it or is_small_problem or not is_all_whole:
+            if is_worth_it or is_small_problem or not self.is_all_whole:
                 self._solve_integer_program(free[:size], is_all=size >= free.size)
-            if is_all_whole:
+            if self.is_all_whole:
                 pools = {min(free.size, max(MIN_POOL, share * self.n_basic) << 2 * turn) for share in POOLS}
                 for pool in sorted(pools):
                     self._exchange(free[:pool], turn)
@@ -138,18 +138,20 @@ class Search:
 
     def _solve_integer_program(self, points: IndexArray, *, is_all: bool, max_nodes: int = MAX_NODES) -> None:
         """Find the best set that differs from the sides of the hyperplane at these points only, by branch and bound."""
-        core = self._core(points)
-        options = self._options_of_integer_program(max_nodes)
-        answer = self.inner.run(core.to_problem(), options)
+        # The others are fixed for good: a heavier set has them on their sides of the hyperplane, even if the best has not.
+        core = CoreProgram.of(self.problem, points, self.rounded) if is_all else self._core(points)
+        answer = self.inner.run(core.to_problem(), self._options_of_integer_program(max_nodes))
         self.n_programs += 1
         self._write_log(f"integer program of {points.size:,} points: {answer.outcome.value}")
+        is_kept = False
         if answer.membership is not None:
-            h = core.fill(np.rint(answer.membership))
-            if core.is_feasible(np.rint(answer.membership)) or not np.asarray(self.problem.whole).all():
-                self._keep(h if np.asarray(self.problem.whole).all() else core.fill(answer.membership))
+            x = np.where(np.asarray(self.problem.whole)[points], np.rint(answer.membership), answer.membership)
+            is_kept = core.is_feasible(x) or not self.is_all_whole  # the caller mends memberships that may be fractional
+            if is_kept:
+                self._keep(core.fill(x))
         if is_all and answer.outcome is Outcome.INFEASIBLE:
-            self.is_infeasible = True
-        if is_all and answer.outcome is Outcome.OPTIMAL:
+            self.is_infeasible, self.is_complete = self.best is None, self.best is not None
+        if is_all and is_kept and answer.outcome is Outcome.OPTIMAL:
             self.is_complete = True
 
     def _exchange(self, points: IndexArray, turn: int) -> None:
